@@ -2,8 +2,9 @@
 
 A domain is a module with `parse(files) -> Document`, `emit(document) -> files` and `SCHEMA`, and, where the format
 asks for them, `SURFACE` (name to function: rewritings that must not change the score), `DERIVED` (regular
-expressions for text that carries no meaning of its own, such as a running number) and `documents()` (a Hypothesis
-strategy of valid documents). Other packages add domains through the entry point group `pytest_delegate52.domains`.
+expressions for text that carries no meaning of its own, such as a running number), `MEANING` (names of the generic
+rewritings of `conformance` that do change the meaning in this format) and `documents()` (a Hypothesis strategy of valid
+files). Other packages add domains through the entry point group `pytest_delegate52.domains`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Domain:
     schema: Schema
     surface: dict[str, Callable[[Files], Files]]
     derived: tuple[str, ...]
+    meaning: tuple[str, ...]
     documents: Callable[[], object] | None
     doc: str
 
@@ -52,6 +54,7 @@ class Domain:
             schema=module.SCHEMA,
             surface=getattr(module, "SURFACE", {}),
             derived=tuple(getattr(module, "DERIVED", ())),
+            meaning=tuple(getattr(module, "MEANING", ())),
             documents=getattr(module, "documents", None),
             doc=module.__doc__ or "",
         )

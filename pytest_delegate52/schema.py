@@ -13,15 +13,18 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 Files = dict[str, str]
 """A document as text: relative POSIX file name to content."""
 
 Record = dict[str, Any]
+
+#: Wide enough for any number that a document states; never raises on what a text may hold.
+_WIDE = Context(prec=60, Emax=999999, Emin=-999999, traps=[])
 
 
 @dataclass
@@ -76,7 +79,7 @@ class Kind:
 
 @dataclass(frozen=True, kw_only=True)
 class Exact(Kind):
-    """A value that is either the same or wrong. `fold` maps spellings of one meaning to one value (``str.casefold``)."""
+    """A value that is either the same or wrong. `fold` maps spellings of one meaning to one value."""
 
     fold: Callable[[Any], Hashable] | None = None
 
@@ -90,9 +93,18 @@ class Exact(Kind):
 #: Words whose coming or going turns the sense of a sentence round.
 NEGATIONS = frozenset(
     "no not never none nor neither nothing nobody nowhere without cannot can't don't doesn't didn't won't wouldn't "
-    "shouldn't isn't aren't wasn't weren't hasn't haven't hadn't couldn't mustn't needn't ain't kein nicht pas non".split()
+    "shouldn't isn't aren't wasn't weren't hasn't haven't hadn't couldn't mustn't needn't ain't kein nicht pas "
+    "non".split()
 )
 _WORD = re.compile(r"\w+(?:[.,'’]\w+)*|[^\w\s]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path(Exact):
+    """The way to a leaf in a tree: a tuple of keys (``str``) and array positions (``int``)."""
+
+    def show(self, value: Any) -> str:
+        return ".".join(squeeze(str(part)) for part in value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,11 +334,6 @@ def product(*values: float) -> float:
 
 # ------------------------------------------------------------------------------------------------------ helpers
 
-from decimal import Context  # noqa: E402
-
-#: Wide enough for any number a document states; never raises on what a text may hold.
-_WIDE = Context(prec=60, Emax=999999, Emin=-999999, traps=[])
-
 
 def _decimal(value: Any) -> Decimal | None:
     if isinstance(value, Decimal):
@@ -348,7 +355,6 @@ def _hashable(value: Any) -> Hashable:
 
 
 __all__: Sequence[str] = (
-    "Document", "Exact", "Files", "Kind", "Nested", "Number", "Record", "Records", "Schema", "Several", "Table",
+    "Document", "Exact", "Files", "Kind", "Nested", "Number", "Path", "Record", "Records", "Schema", "Several", "Table",
     "Text", "Tree", "absent", "mean", "product", "squeeze", "text_similarity", "weighted",
 )  # fmt: skip
-_ = Iterable
