@@ -17,7 +17,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -26,18 +25,13 @@ from hypothesis import strategies as st
 
 from pytest_delegate52 import domains
 from pytest_delegate52.domains import Domain
-from pytest_delegate52.mutants import mutants
+from pytest_delegate52.mutants import another, changed_value, corrupt_field, mutants, record_mutants, some
 from pytest_delegate52.schema import (
     Document,
-    Exact,
     Files,
     Kind,
-    Nested,
     Number,
-    Path,
     Record,
-    Several,
-    Table,
     Text,
     Tree,
     absent,
@@ -169,7 +163,7 @@ def law_5_meaning_matters(subject: Subject) -> None:
     """Any change of meaning scores below 1: changed, lost, doubled, swapped records, and changes in the raw text."""
     missed = []
     for seed, document in zip(subject.seeds, subject.parsed, strict=True):
-        for what, mutant in record_mutants(subject.domain, document, random.Random(5)):
+        for what, mutant in record_mutants(subject.domain.schema, document, random.Random(5)):
             if subject.score(document, mutant).value == 1:
                 missed.append(f"in the records: {what}")
         for each in mutants(seed, subject.domain.derived, seed=5, count=MUTANTS):
@@ -190,13 +184,13 @@ def law_7_invented_records_cost(subject: Subject) -> None:
     """An invented record costs at least half of what a lost one costs; a doubled one is an invented one."""
     for document in subject.parsed:
         for name, records in document.collections.items():
-            for index in _some(range(len(records)), 5):
+            for index in some(range(len(records)), 5):
                 lost, doubled = copy.deepcopy(document), copy.deepcopy(document)
                 del lost.collections[name][index]
                 doubled.collections[name].insert(index, copy.deepcopy(records[index]))
                 if isinstance(subject.domain.schema.collections[name], Tree):
                     path = doubled.collections[name][index]["path"]
-                    doubled.collections[name][index]["path"] = (*path[:-1], _another(path[-1]))
+                    doubled.collections[name][index]["path"] = (*path[:-1], another(path[-1]))
                 cost, price = (1 - subject.score(document, each).value for each in (lost, doubled))
                 assert price >= 0.5 * cost, (
                     f"{name}[{index}]: a doubled record costs {price:.5f}, a lost one {cost:.5f}"
@@ -208,7 +202,7 @@ def law_8_differences_are_named(subject: Subject) -> None:
     for document in subject.parsed:
         for name, records in document.collections.items():
             schema = subject.domain.schema.collections[name]
-            for index in _some(range(len(records)), 5):
+            for index in some(range(len(records)), 5):
                 mutant = copy.deepcopy(document)
                 lost = mutant.collections[name].pop(index)
                 found = subject.score(document, mutant)
@@ -255,88 +249,6 @@ def _each(rewrite: Callable[[str], str], files: Files) -> Files:
     return {name: rewrite(text) for name, text in files.items()}
 
 
-# ----------------------------------------------------------------------------------------- law 5: changed records
-
-
-def record_mutants(domain: Domain, document: Document, rng: random.Random) -> Iterator[tuple[str, Document]]:
-    """Documents with one change of meaning in the records: each field, lost, doubled and swapped records."""
-    for name, schema in domain.schema.collections.items():
-        records = document.collections.get(name, [])
-        for index in _some(range(len(records)), 40):
-            for key, kind in schema.fields.items():
-                changed = changed_value(kind, records[index].get(key), rng)
-                if changed is not None:
-                    mutant = copy.deepcopy(document)
-                    mutant.collections[name][index][key] = changed
-                    yield f"{name}[{index}].{key}: {records[index].get(key)!r} -> {changed!r}"[:300], mutant
-            lost = copy.deepcopy(document)
-            del lost.collections[name][index]
-            yield f"{name}[{index}] lost", lost
-            if not isinstance(schema, Tree):
-                doubled = copy.deepcopy(document)
-                doubled.collections[name].append(copy.deepcopy(records[index]))
-                yield f"{name}[{index}] doubled", doubled
-        if schema.ordered:
-            for index in _some(range(len(records) - 1), 20):
-                if schema.canonical(records[index]) != schema.canonical(records[index + 1]):
-                    swapped = copy.deepcopy(document)
-                    two = swapped.collections[name]
-                    two[index], two[index + 1] = two[index + 1], two[index]
-                    yield f"{name}[{index}] and the next swapped", swapped
-
-
-def changed_value(kind: Kind, value: Any, rng: random.Random) -> Any:
-    """A value of another meaning, or None where there is nothing to change."""
-    if absent(value):
-        return None
-    if isinstance(kind, Nested):
-        parts = copy.deepcopy(list(value))
-        index = rng.randrange(len(parts))
-        names = [n for n, k in kind.records.fields.items() if changed_value(k, parts[index].get(n), rng) is not None]
-        if not names or rng.random() < 0.2:
-            return [*parts, copy.deepcopy(parts[index])]
-        name = rng.choice(names)
-        parts[index][name] = changed_value(kind.records.fields[name], parts[index][name], rng)
-        return parts
-    if isinstance(kind, Path):
-        return (*value[:-1], _another(value[-1])) if value else (0,)
-    if isinstance(kind, Number):
-        return _decimal(value) + (kind.tolerance + 1) * 2 + abs(_decimal(value)) * kind.relative * 2
-    if isinstance(kind, Several):
-        parts = list(value)
-        index = rng.randrange(len(parts))
-        other = changed_value(kind.of, parts[index], rng)
-        return tuple([*parts[:index], other, *parts[index + 1 :]] if other is not None else parts[:-1])
-    if isinstance(kind, Table):
-        key = rng.choice(sorted(value))
-        other = changed_value(kind.of, value[key], rng)
-        return {**value, key: other} if other is not None else {k: v for k, v in value.items() if k != key}
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, (int, Decimal)):
-        return value + 1
-    if isinstance(value, str):
-        return _another(value)
-    if isinstance(value, (tuple, list)):
-        return type(value)(value[:-1]) if len(value) > 1 else type(value)([*value, *value])
-    raise TypeError(f"no change is known for a {type(kind).__name__} that holds a {type(value).__name__}")
-
-
-def _another(value: Any) -> Any:
-    if isinstance(value, int):
-        return value + 1
-    letters = [i for i, character in enumerate(value) if character.isalnum()]
-    if not letters:
-        return value + "q"
-    at = letters[len(letters) // 2]
-    other = ("7" if value[at] != "7" else "3") if value[at].isdigit() else ("q" if value[at] not in "qQ" else "z")
-    return value[:at] + other + value[at + 1 :]
-
-
-def _decimal(value: Any) -> Decimal:
-    return value if isinstance(value, Decimal) else Decimal(str(value))
-
-
 # ----------------------------------------------------------------------------------------------- law 6: proportion
 
 
@@ -363,7 +275,7 @@ def proportions(subject: Subject, document: Document) -> Iterator[tuple[str, flo
                 corrupted = copy.deepcopy(document)
                 rng = random.Random(6)
                 for record in corrupted.collections[name]:
-                    _corrupt_field(record, key, kind, rng)
+                    corrupt_field(record, key, kind, rng)
                 yield f"corrupting {name}.{key} everywhere", _loss(subject, document, corrupted), 0.02, 1.0
 
 
@@ -380,10 +292,10 @@ def _never_rises(subject: Subject, document: Document) -> None:
         assert value <= last + 1e-12, f"the score rises from {last} to {value} in step {step} of dropping records"
         last = value
     for name, records in document.collections.items():
-        for index in _some(range(len(records)), 5):
+        for index in some(range(len(records)), 5):
             damaged = copy.deepcopy(document)
             for key, kind in subject.domain.schema.collections[name].fields.items():
-                _corrupt_field(damaged.collections[name][index], key, kind, rng)
+                corrupt_field(damaged.collections[name][index], key, kind, rng)
             dropped = copy.deepcopy(document)
             del dropped.collections[name][index]
             before, after = (subject.score(document, each).value for each in (damaged, dropped))
@@ -410,28 +322,8 @@ def _corrupt(domain: Domain, document: Document, rng: random.Random) -> Document
     for name, records in corrupted.collections.items():
         for index in rng.sample(range(len(records)), _share(len(records), 0.1)):
             for key, kind in domain.schema.collections[name].fields.items():
-                _corrupt_field(records[index], key, kind, rng)
+                corrupt_field(records[index], key, kind, rng)
     return corrupted
-
-
-def _corrupt_field(record: Record, key: str, kind: Kind, rng: random.Random) -> None:
-    """Replace a field by something that has nothing to do with it."""
-    value = record.get(key)
-    if absent(value):
-        return
-    if isinstance(kind, Nested):
-        record[key] = copy.deepcopy(list(value))
-        for part in record[key]:
-            for inner, of in kind.records.fields.items():
-                _corrupt_field(part, inner, of, rng)
-    elif isinstance(kind, Text) or (isinstance(kind, Exact) and isinstance(value, str)):
-        record[key] = "".join(rng.choice("bcdfghjklmnpqrstvwxz") if c.isalnum() else c for c in value) + "q"
-    elif isinstance(kind, Number):
-        record[key] = _decimal(value) * 3 + 1_000 + kind.tolerance
-        if kind.scale is not None:
-            record[key] = _decimal(value) + kind.scale * 2 + kind.tolerance
-    else:
-        record[key] = changed_value(kind, value, rng)
 
 
 # ------------------------------------------------------------------------------------------ documents and hostility
@@ -548,11 +440,6 @@ def _check(strategy: st.SearchStrategy[Any], holds: Callable[[Any], None], examp
     property_holds()
 
 
-def _some(indices: Sequence[int], most: int) -> list[int]:
-    step = max(1, len(indices) // most)
-    return list(indices[::step])[:most]
-
-
 def _is_one(found: Score, what: str) -> None:
     assert found.value == 1, f"{what}: expected 1, found {found.value}: {_told(found)}"
 
@@ -570,5 +457,6 @@ def _first_unlike(one: Document, other: Document) -> str:
             if mine != yours:
                 return f"{name}[{index}]: {mine!r} became {yours!r}"
         if len(ours) != len(theirs):
-            return f"{name}: {len(ours)} records became {len(theirs)}: {(ours + theirs)[min(len(ours), len(theirs)) :][:1]}"
+            unpaired = (ours + theirs)[min(len(ours), len(theirs)) :][:1]
+            return f"{name}: {len(ours)} records became {len(theirs)}: {unpaired}"
     return f"collections {sorted(one.collections)} became {sorted(other.collections)}"
