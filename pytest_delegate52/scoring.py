@@ -10,16 +10,19 @@ One engine for all domains; a domain brings its `Schema`. What holds for every s
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any
 
 from pytest_delegate52 import matching, trees
-from pytest_delegate52.schema import Document, Nested, Record, Records, Schema, Tree, absent, squeeze
+from pytest_delegate52.schema import Document, Nested, Record, Records, Schema, Tree, absent
 
 BELOW_ONE = 1 - 1e-9
 _PROBLEM = "unreadable text"
+NAMED = 500  # lost or foreign records of one collection that are named one by one
 _MOVED = 0.25  # what a moved record counts beside a lost one when the loss is shared out among the differences
 
 
@@ -58,7 +61,7 @@ def score(schema: Schema, reference: Document, candidate: Document) -> Score:
         name: compare(records, reference.collections.get(name, []), candidate.collections.get(name, []))
         for name, records in schema.collections.items()
     }
-    problems = compare(_PROBLEMS, *([{"text": text} for text in side.problems] for side in (reference, candidate)))
+    problems = _compare_problems(reference.problems, candidate.problems)
     spaces = {name: comparison.components() for name, comparison in compared.items()}
     read = _formula(schema, spaces)
     ours = sum(comparison.reference for comparison in (*compared.values(), problems))
@@ -163,14 +166,8 @@ def compare(records: Records, reference: Sequence[Record], candidate: Sequence[R
             for i, j in sorted(pairs)
             if (i, j) not in kept
         ]
-    differences += [
-        Difference("missing", records.title(reference[i]), _summary(records, reference[i]), None, 1.0)
-        for i in found.missing
-    ]
-    differences += [
-        Difference("extra", records.title(candidate[j]), None, _summary(records, candidate[j]), 1.0)
-        for j in found.extra
-    ]
+    differences += _unmatched("missing", records, reference, found.missing)
+    differences += _unmatched("extra", records, candidate, found.extra)
     return Comparison(
         reference=len(reference),
         candidate=len(candidate),
@@ -179,6 +176,35 @@ def compare(records: Records, reference: Sequence[Record], candidate: Sequence[R
         in_order=None if kept is None else len(kept),
         differences=differences,
     )
+
+
+def _compare_problems(reference: Sequence[str], candidate: Sequence[str]) -> Comparison:
+    """Pieces of unreadable text side by side: each is there or it is not."""
+    ours, theirs = Counter(reference), Counter(candidate)
+    lost, new = ours - theirs, theirs - ours
+    differences = [Difference("missing", _PROBLEM, _short(text), None, n) for text, n in _first(lost)]
+    differences += [Difference("extra", _PROBLEM, None, _short(text), n) for text, n in _first(new)]
+    for kind, rest in (("missing", lost), ("extra", new)):
+        left = rest.total() - sum(n for _, n in _first(rest))
+        if left:
+            differences.append(Difference(kind, f"{left:,} more pieces of {_PROBLEM}", None, None, left))
+    return Comparison(len(reference), len(candidate), (ours & theirs).total(), {}, None, differences)
+
+
+def _first(counted: Counter[str]) -> list[tuple[str, int]]:
+    return list(islice(counted.items(), NAMED))
+
+
+def _unmatched(kind: str, records: Records, side: Sequence[Record], indices: Sequence[int]) -> list[Difference]:
+    """A difference for each lost or foreign record; past `NAMED` of them one for all the rest."""
+    found = []
+    for index in indices[:NAMED]:
+        shown = _summary(records, side[index])
+        both = (shown, None) if kind == "missing" else (None, shown)
+        found.append(Difference(kind, records.title(side[index]), *both, 1.0))
+    if left := len(indices) - len(found):
+        found.append(Difference(kind, f"{left:,} more {records.name}s", None, None, float(left)))
+    return found
 
 
 def _fields(records: Records, reference: Record, candidate: Record) -> dict[str, float]:
@@ -287,17 +313,3 @@ def _summary(records: Records, record: Record) -> str:
 
 def _short(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
-
-
-class _Problems(Records):
-    def title(self, record: Record) -> str:
-        return _PROBLEM
-
-
-def _problems() -> Records:
-    from pytest_delegate52.schema import Exact
-
-    return _Problems(fields={"text": Exact(fold=squeeze)}, name=_PROBLEM)
-
-
-_PROBLEMS = _problems()
