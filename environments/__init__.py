@@ -1,1 +1,1 @@
-"""Bundled work environments: `<domain>/<slug>/environment.toml` with its seed and distractors, and the reference edits."""
+"""Bundled work environments: `<domain>/<slug>/` with manifest, seed and distractors; reference edits beside them."""

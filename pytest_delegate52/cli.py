@@ -170,8 +170,8 @@ def _step(folder: Any, record: Any, relay: str, k: int, full: bool) -> Iterator[
     if (result or {}).get("failure"):
         yield f"  no usable answer: {result['failure']}"
     if verdict := (result or {}).get("compliance"):
-        progress = ", ".join(f"{name} {value:.2f}" for name, value in verdict["progress"].items())
-        yield f"  forward edit: {verdict['verdict']} {'; '.join(verdict['reasons'])} (progress: {progress or 'not measured'})"
+        progress = ", ".join(f"{name} {value:.2f}" for name, value in verdict["progress"].items()) or "not measured"
+        yield f"  forward edit: {verdict['verdict']} {'; '.join(verdict['reasons'])} (progress: {progress})"
     if full:
         yield from ("  | " + line for line in answer["text"].splitlines())
     before, after = ("\n".join(files[name] for name in sorted(files)).splitlines() for files in (given, made))

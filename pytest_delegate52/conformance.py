@@ -257,14 +257,11 @@ def proportions(subject: Subject, document: Document) -> Iterator[tuple[str, flo
     domain = subject.domain
     for seed in range(3):
         rng = random.Random(seed)
-        yield "dropping a tenth of every collection", _loss(subject, document, _without(document, 0.1, rng)), 0.05, 0.30
-        rng = random.Random(seed)
-        yield (
-            "corrupting a tenth of every collection",
-            _loss(subject, document, _corrupt(domain, document, rng)),
-            0.05,
-            0.35,
-        )
+        dropped = _without(document, 0.1, rng)
+        tenth = _touched(document) / 0.1  # of small collections a little more or less than a tenth is touched
+        yield "dropping a tenth of every collection", _loss(subject, document, dropped), 0.05 * tenth, 0.30 * tenth
+        corrupted = _corrupt(domain, document, rng)
+        yield "corrupting a tenth of every collection", _loss(subject, document, corrupted), 0.05 * tenth, 0.35 * tenth
     yield "the empty document", _loss(subject, document, Document({})), 0.95, 1.0
     size = sum(map(len, document.collections.values()))
     for name, schema in domain.schema.collections.items():
@@ -310,6 +307,12 @@ def _without(document: Document, share: float, rng: random.Random) -> Document:
         for index in sorted(rng.sample(range(len(records)), _share(len(records), share)), reverse=True):
             del records[index]
     return kept
+
+
+def _touched(document: Document) -> float:
+    """The share of all records that a tenth of every collection comes to."""
+    sizes = [len(records) for records in document.collections.values()]
+    return sum(_share(size, 0.1) for size in sizes) / max(1, sum(sizes))
 
 
 def _share(count: int, share: float) -> int:

@@ -35,7 +35,7 @@ def figures(run: RunFolder) -> dict[str, Any]:
         "versions": header["versions"],
         "started": header["started"],
         "said": header["said"],
-        "cut": settings["seed_tokens"] is not None or not settings["distractors"] or settings["round_trips"] < 10,
+        "cut": settings["seed_tokens"] is not None or not settings["distractors"],
         "models": [
             {"model": model, "harness": harness, "prompt": prompt, **_group(members, header, settings)}
             for (model, harness, prompt), members in groups.items()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import queue
+import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from pytest_delegate52.relay import Relay, RoundTrip, sequence, trip_id
 from pytest_delegate52.runner import Runner
 from pytest_delegate52.settings import Settings
 
+_KEY = re.compile(r"[a-z0-9_]+/[a-z0-9-]+")
 SMALL = {"round_trips": 2, "distractors": False, "seed_tokens": 350, "max_output_tokens": 1_200}
 
 
@@ -93,16 +96,15 @@ class Delegation:
         if config.args_source is not pytest.Config.ArgsSource.ARGS:
             config.args = []
             return []
-        known = {each.key for each in environment.bundled()}
         for argument in config.args:
-            file_part = argument.split("::")[0]
+            file_part, _, rest = argument.partition("::")
             path = Path(config.invocation_params.dir, file_part)
-            if file_part in known and not path.exists():
-                self.wanted_ids.append(argument)
-            elif "::" not in argument and path.is_dir() and any(environment.folders(path)):
+            # pytest prints ids relative to where it was started, as if they were files below the root
+            key = os.path.relpath(path, config.rootpath).replace(os.sep, "/")
+            if not rest and path.is_dir() and next(environment.folders(path), None):
                 roots.append(path)
-            elif "::" in argument and file_part.count("/") == 1 and not path.exists():
-                self.wanted_ids.append(argument)
+            elif not path.exists() and (found := [each for each in (file_part, key) if _KEY.fullmatch(each)]):
+                self.wanted_ids.append("::".join([found[0], rest]) if rest else found[0])
             else:
                 kept.append(argument)
         config.args = kept
@@ -184,7 +186,8 @@ class Delegation:
 
     def pytest_report_header(self) -> list[str]:
         lines = [
-            f"delegate52: {len(self.environments)} environments, {len(self.relays)} relays, seed {self.settings.seed}"
+            f"delegate52: {_count(self.environments, 'environment')}, {_count(self.relays, 'relay')}, "
+            f"seed {self.settings.seed}"
         ]
         lines += [f"delegate52: {line}" for line in self.said]
         if not self._dry:
@@ -262,10 +265,9 @@ class Delegation:
             runner.stop()
         return True
 
-    def _loop(
-        self, session: pytest.Session, others: list[pytest.Item], ours: list[RoundTripItem], runner: Runner
-    ) -> None:
+    def _loop(self, session: pytest.Session, ours: list[RoundTripItem], runner: Runner) -> None:
         """Other tests in their order, then round trips in the order in which they end."""
+        others = [item for item in session.items if not isinstance(item, RoundTripItem)]
         for index, item in enumerate(others):
             following = others[index + 1] if index + 1 < len(others) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -397,6 +399,10 @@ def _described(each: Environment) -> dict[str, Any]:
         "edits": edits,
         "seed_tokens": sum(map(tokens.count, each.seed.values())),
     }
+
+
+def _count(things: Sized, name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _selects(wanted: str, trip: str) -> bool:

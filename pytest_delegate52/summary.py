@@ -28,28 +28,26 @@ def _table(found: dict[str, Any], group: dict[str, Any], seconds: float | None) 
     overall, settings = group["overall"], found["settings"]
     steps = [int(k) for k in overall["rs"]]
     picked = sorted({steps[0], steps[(len(steps) - 1) // 2], steps[-1]}) if steps else []
-    cost = f"${overall['cost']:.2f}" + (
-        f" + {overall['unpriced_calls']} calls of unknown price" if overall["unpriced_calls"] else ""
-    )
-    parts = [
-        group["model"], group["harness"], *([group["prompt"]] if group["prompt"] != "plain" else []),
-        f"seed {settings['seed']}:",
-    ]  # fmt: skip
+    factors = [group["model"], group["harness"], *([group["prompt"]] if group["prompt"] != "plain" else [])]
     size = [
-        f"{overall['environments']} environments", f"{overall['round_trips']} round trips", f"{overall['calls']} calls", cost,
+        _count(overall["environments"], "environment"),
+        _count(overall["round_trips"], "round trip"),
+        _count(overall["calls"], "call"),
+        f"${overall['cost']:.2f}",
+        *([f"{overall['unpriced_calls']} calls of unknown price"] if overall["unpriced_calls"] else []),
         *([_time(seconds)] if seconds is not None else []),
-    ]  # fmt: skip
-    rows = [_wrap("delegate52: " + ", ".join(parts) + " " + ", ".join(size))]
+    ]
+    rows = [_wrap(f"delegate52: {', '.join(factors)}, seed {settings['seed']}: {', '.join(size)}")]
     if steps:
         heads = "".join(f"{f'RS@{k}':>7}" for k in picked)
-        rows.append(f"{'domain':<12}{heads}   n  lossless  critical  deleted/corrupted  ready")
+        rows.append(f"{'domain':<14}{heads}   n  lossless  critical  del./corrupt  ready")
         for name, domain in group["domains"].items():
             rows.append(_row(name, domain, picked))
         total = "".join(percent(overall["rs"].get(str(k)), 7) for k in picked)
         span = overall["interval"].get(str(picked[-1]))
         between = f" ({percent(span[0], 0)} - {percent(span[1], 0)})" if span else ""
         ready = f"  ready: {overall['ready']} of {overall['domains']}" if overall["ready"] is not None else ""
-        rows.append(f"{'overall':<12}{total}{between}  lossless: {overall['lossless']}/{overall['relays']}{ready}")
+        rows.append(f"{'overall':<14}{total}{between}  lossless: {overall['lossless']}/{overall['relays']}{ready}")
     return [line for row in [*rows, *_remarks(found, group)] for line in row.split("\n")]
 
 
@@ -59,7 +57,7 @@ def _row(name: str, domain: dict[str, Any], picked: list[int]) -> str:
     gone = f"{100 * elements['deletion']:.1f} / {100 * elements['corruption']:.1f}" if elements else "-"
     lossless = f"{domain['lossless']}/{domain['relays']}"
     return (
-        f"{name:<12}{scores}{domain['environments']:>4}  {lossless:<8}  {domain['critical']:<8}  {gone:<17}  "
+        f"{name:<14}{scores}{domain['environments']:>4}  {lossless:<8}  {domain['critical']:<8}  {gone:<12}  "
         f"{domain['ready'] or '-'}"
     ).rstrip()
 
@@ -95,6 +93,10 @@ def _remarks(found: dict[str, Any], group: dict[str, Any]) -> list[str]:
         said.append("a cut run: not to be compared with full ones")
     said.append("authored seeds, stricter scorer: not comparable with the published table")
     return [_wrap(line) for line in said]
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def _wrap(line: str) -> str:

@@ -124,10 +124,7 @@ def _echoes(result: Files) -> Iterator[tuple[str, str]]:
 def _renamed(seed: Files, edit: Edit) -> Files:
     """The seed's files under names that the edit's targets match, as the laziest delegate would answer."""
     names = [target.replace("*", "part") for target in edit.forward_targets]
-    return {
-        name: text
-        for name, text in zip(itertools.chain(names, map("{}-more".format, names)), seed.values(), strict=False)
-    }
+    return dict(zip([*names, *map("{}-more".format, names)], seed.values(), strict=False))
 
 
 def _any_order(found: Environment) -> list[str]:

@@ -4,65 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pytest_delegate52.domains import Domain
+from tram_domain import DERIVED, FIELDS, SCHEMA, emit, parse
 
 from pytest_delegate52 import conformance
 from pytest_delegate52.conformance import LAWS, Subject, laws
-from pytest_delegate52.domains import Domain
-from pytest_delegate52.schema import Document, Exact, Files, Number, Records, Schema, Text, squeeze, weighted
+from pytest_delegate52.schema import Document, Files, Records, Schema, weighted
 
-# A format of the tests' own: stops of a tram line, `09.40 Harbour Gate | wheelchair ramp | zone 2`, order is meaning.
-
+THIRD_PARTY = Path(__file__).parent / "thirdparty"
 SEED = {
-    "line.txt": """\
-09.40 Harbour Gate | ramp at the north door | zone 1
-09.43 Fish Market | no shelter | zone 1
-09.47 Old Mint | closed on Sundays | zone 1
-09.52 Saint Olave | lift out of order | zone 2
-09.55 Tannery Row | ramp | zone 2
-10.01 University | two platforms | zone 2
-10.04 Observatory Hill | steep path | zone 3
-10.09 Cider Works | request stop | zone 3
-10.13 North Cemetery | request stop | zone 3
-10.18 Terminus | toilets | zone 4
-""",
+    "line.txt": (THIRD_PARTY / "environments/tram/night-line/seed/line.txt").read_text("utf-8"),
     "return.txt": """\
-10.30 Terminus | toilets | zone 4
-10.41 Observatory Hill | steep path | zone 3
-10.49 University | two platforms | zone 2
+00.30 Terminus | toilets | zone 4
+00.41 Observatory Hill | steep path | zone 3
+00.49 University | two platforms | zone 2
 """,
 }
-_STOP = re.compile(r"(\d\d)\.(\d\d) ([^|]*)\|([^|]*)\|\s*zone (\d{1,9})")
-
-
-def parse(files: Files) -> Document:
-    stops, problems = [], []
-    for line in "\n".join(files[name] for name in sorted(files)).replace("\ufeff", "").splitlines():
-        line = squeeze(line)
-        match = _STOP.fullmatch(line)
-        if match and squeeze(match.group(3)):
-            hours, minutes, name, note, zone = match.groups()
-            stops.append({
-                "time": int(hours) * 60 + int(minutes), "name": squeeze(name), "note": squeeze(note), "zone": int(zone)
-            })  # fmt: skip
-        elif line:
-            problems.append(line)
-    return Document({"stops": stops}, problems)
-
-
-def emit(document: Document) -> Files:
-    lines = [
-        f"{stop['time'] // 60 % 100:02d}.{stop['time'] % 60:02d} {stop['name']} | {stop['note']} | zone {stop['zone']}"
-        for stop in document.collections.get("stops", [])
-    ]
-    return {"line.txt": "\n".join([*lines, *document.problems, ""])}
-
-
-FIELDS = {
-    "time": Number(scale=30, group="timing"), "name": Text(), "note": Text(), "zone": Exact(),
-}  # fmt: skip
 
 
 def stops_schema(*, ordered: bool = True, fields: dict | None = None, **more: object) -> Schema:
@@ -71,17 +32,19 @@ def stops_schema(*, ordered: bool = True, fields: dict | None = None, **more: ob
         combine=more.get("combine")
         or (
             lambda c: weighted(
-                (0.2, c.stops.coverage), (0.3, c.stops.timing), (0.3, c.stops.accuracy), (0.1, c.stops.name),
+                (0.2, c.stops.coverage),
+                (0.3, c.stops.timing),
+                (0.3, c.stops.accuracy),
+                (0.1, c.stops.name),
                 (0.1, c.stops.order),
-            )  # fmt: skip
+            )
         ),
     )
 
 
 def tram(**changed: object) -> Domain:
     module = SimpleNamespace(**{
-        "parse": parse, "emit": emit, "SCHEMA": stops_schema(), "DERIVED": (r"^(?:00|99)\.",),
-        "MEANING": ("file-name",), **changed,
+        "parse": parse, "emit": emit, "SCHEMA": SCHEMA, "DERIVED": DERIVED, "MEANING": ("file-name",), **changed,
     })  # fmt: skip
     return Domain.of("tram", "everyday", module)  # type: ignore[arg-type]
 
@@ -126,16 +89,8 @@ def forgets_zone_when_writing(document: Document) -> Files:
     return {name: re.sub(r"zone \d+", "zone 1", text) for name, text in emit(document).items()}
 
 
-def by_first_letter(document: Document) -> Files:
-    return emit(document)
-
-
 def free_lunch(c: SimpleNamespace) -> float:
     return 0.999 + 0.001 * c.stops.accuracy
-
-
-def blind_to_extra(c: SimpleNamespace) -> float:
-    return weighted((1.0, c.stops.matched.accuracy))
 
 
 def test_the_sound_domain_keeps_every_law() -> None:

@@ -1,0 +1,11 @@
+"""Enables pytester and the Hypothesis profiles."""
+
+import os
+
+from hypothesis import settings
+
+pytest_plugins = ["pytester"]
+
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
