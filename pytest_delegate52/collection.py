@@ -93,7 +93,8 @@ class RoundTripItem(pytest.Item):
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Any, None, str]:
-        return self.config.rootpath / self.relay.environment.key, None, self.name
+        # With the name as its end, pytest would print an id with "::" for each "." of a model's name.
+        return self.config.rootpath / self.relay.environment.key, None, f"{self.name} "
 
 
 class RelayFailed(Exception):

@@ -32,11 +32,15 @@ class RelayScheduling(LoadScopeScheduling):
         self.collection = list(next(iter(self.registered_collections.values())))
         for nodeid in self.collection:
             self.workqueue.setdefault(self._split_scope(nodeid), {})[nodeid] = False
-        owners = {node.workerinput["delegate52"]["share"][0]: node for node in self.nodes}
+        shares = {node: node.workerinput["delegate52"]["share"] for node in self.nodes}
+        owners = {share[0]: node for node, share in shares.items() if share}
         relays = [scope for scope, unit in self.workqueue.items() if self._relay_of(next(iter(unit)))]
         for place, scope in enumerate(relays):
-            self.workqueue.move_to_end(scope, last=False)
-            self._assign_work_unit(owners[place % len(owners)])
+            if owner := owners.get(
+                place % self.numnodes
+            ):  # what a worker killed by now would have had stays in the queue
+                self.workqueue.move_to_end(scope, last=False)
+                self._assign_work_unit(owner)
         for node in self.nodes:  # other tests; a node is told to shut down when none are left
             self._reschedule(node)
 

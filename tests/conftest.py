@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,9 @@ sys.path.insert(0, str(THIRD_PARTY))
 
 
 @pytest.fixture
-def environments() -> Path:
+def environments(pytester: pytest.Pytester) -> Path:
     """A folder with one small environment of a third party's domain: `tram/night-line`, five edits, ten stops."""
-    return THIRD_PARTY / "environments"
+    return Path(shutil.copytree(THIRD_PARTY / "environments", pytester.path / "environments"))
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def delegate(
         monkeypatch.delenv(name, raising=False)
 
     def run(*arguments: str, bundled: bool = False) -> pytest.RunResult:
-        roots = [] if bundled else [str(environments), f"--rootdir={pytester.path}"]
+        roots = [] if bundled else ["environments"]
         return pytester.runpytest_subprocess(*roots, "-p", "no:cacheprovider", *arguments, timeout=120)
 
     return run

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
+import signal
 
 import tram_domain as domain
 
+from pytest_delegate52.environment import EditFunction
 from pytest_delegate52.schema import Document, Files, Record
 
 
@@ -120,10 +123,27 @@ def with_remarks(files: Files, targets: list[str]) -> Files:
     return _line(stops, targets)
 
 
+def _killing(edit: EditFunction) -> EditFunction:
+    """`TRAM_KILL_AT=5:flag` kills the process in the fifth call, once (the flag is a file): for tests of crashes."""
+
+    def carry_out(files: Files, targets: list[str]) -> Files:
+        step, _, flag = os.environ.get("TRAM_KILL_AT", "").partition(":")
+        if step and not os.path.exists(flag):
+            _calls.append(1)
+            if len(_calls) >= int(step):
+                open(flag, "x").close()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return edit(files, targets)
+
+    return carry_out
+
+
+_calls: list[int] = []
+
 EDITS = {
-    "night-line/to-csv": (to_csv, from_csv),
-    "night-line/by-zone": (by_zone, from_zones),
-    "night-line/alphabetical": (alphabetical, from_index),
-    "night-line/minutes": (minutes, from_minutes),
-    "night-line/remarks-apart": (remarks_apart, with_remarks),
+    "night-line/to-csv": (_killing(to_csv), _killing(from_csv)),
+    "night-line/by-zone": (_killing(by_zone), _killing(from_zones)),
+    "night-line/alphabetical": (_killing(alphabetical), _killing(from_index)),
+    "night-line/minutes": (_killing(minutes), _killing(from_minutes)),
+    "night-line/remarks-apart": (_killing(remarks_apart), _killing(with_remarks)),
 }
