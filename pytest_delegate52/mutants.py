@@ -169,7 +169,8 @@ def changed_value(kind: Kind, value: Any, rng: random.Random) -> Any:
         parts[index][name] = changed_value(kind.records.fields[name], parts[index][name], rng)
         return parts
     if isinstance(kind, Path):
-        return (*value[:-1], another(value[-1])) if value else (0,)
+        # A last array position of one more may be the same place; one level deeper never is.
+        return (*value[:-1], another(value[-1])) if value and isinstance(value[-1], str) else (*value, "q")
     if isinstance(kind, Number):
         return _like(value, _decimal(value) + (kind.tolerance + 1) * 2 + abs(_decimal(value)) * kind.relative * 2)
     if isinstance(kind, Several):
@@ -227,6 +228,8 @@ def corrupt_field(record: Record, key: str, kind: Kind, rng: random.Random) -> N
     elif isinstance(kind, Number):
         away = _decimal(value) * 2 + 1_000 if kind.scale is None else Decimal(kind.scale) * 2
         record[key] = _like(value, _decimal(value) + away + kind.tolerance)
+    elif isinstance(kind, Several):
+        record[key] = tuple(changed_value(kind.of, part, rng) or part for part in value)
     else:
         record[key] = changed_value(kind, value, rng)
 

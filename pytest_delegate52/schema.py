@@ -41,12 +41,12 @@ class Document:
 
 def absent(value: Any) -> bool:
     """True for a field that is not there: ``None``, ``""`` or an empty container (0 and False are there)."""
-    return value is None or (isinstance(value, (str, tuple, list, dict, set, frozenset)) and not value)
+    return value is None or (not value and isinstance(value, (str, tuple, list, dict, set, frozenset)))
 
 
 def squeeze(text: str) -> str:
     """`text` in Unicode NFC with every run of white space as one blank and none at the ends."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
 
 
 # ---------------------------------------------------------------------------------------------- kinds of field
@@ -103,6 +103,9 @@ _WORD = re.compile(r"\w+(?:[.,'’]\w+)*|[^\w\s]")
 class Path(Exact):
     """The way to a leaf in a tree: a tuple of keys (``str``) and array positions (``int``)."""
 
+    def canonical(self, value: Any) -> Hashable:
+        return tuple(value)
+
     def show(self, value: Any) -> str:
         return ".".join(squeeze(str(part)) for part in value)
 
@@ -123,6 +126,17 @@ class Text(Kind):
     def similarity(self, reference: Any, candidate: Any) -> float:
         ours, theirs = self.canonical(reference), self.canonical(candidate)
         return 1.0 if ours == theirs else text_similarity(ours, theirs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verbatim(Text):
+    """Text in which every character counts, white space included; compared as :class:`Text` is where it differs."""
+
+    def canonical(self, value: Any) -> str:
+        return str(value)
+
+    def show(self, value: Any) -> str:
+        return repr(str(value))[1:-1]
 
 
 def text_similarity(reference: str, candidate: str) -> float:
@@ -160,7 +174,12 @@ class Number(Kind):
         number = _decimal(value)
         if number is None or not number.is_finite():
             return squeeze(str(value))
-        return number.normalize(_WIDE) if number else Decimal(0)
+        if not number:
+            return Decimal(0)
+        digits = len(number.as_tuple().digits)
+        return number.normalize(
+            _WIDE if digits <= _WIDE.prec else Context(prec=digits, Emax=999999, Emin=-999999, traps=[])
+        )
 
     def similarity(self, reference: Any, candidate: Any) -> float:
         ours, theirs = self.canonical(reference), self.canonical(candidate)
@@ -255,8 +274,9 @@ class Records:
 
     def canonical(self, record: Record) -> Hashable:
         """The record's meaning as one hashable value; unknown field names are an error of the domain."""
+        get = record.get
         return tuple(
-            None if absent(record.get(key)) else kind.canonical(record[key]) for key, kind in self.fields.items()
+            [None if absent(value := get(key)) else kind.canonical(value) for key, kind in self.fields.items()]
         )
 
     def title(self, record: Record) -> str:
@@ -345,16 +365,16 @@ def _decimal(value: Any) -> Decimal | None:
 
 
 def _hashable(value: Any) -> Hashable:
+    if isinstance(value, str):
+        return value if value.isascii() else unicodedata.normalize("NFC", value)
     if isinstance(value, Mapping):
         return frozenset((key, _hashable(part)) for key, part in value.items())
     if isinstance(value, (list, tuple)):
         return tuple(map(_hashable, value))
-    if isinstance(value, str):
-        return unicodedata.normalize("NFC", value)
     return (type(value).__name__, value) if isinstance(value, bool) else value
 
 
 __all__: Sequence[str] = (
     "Document", "Exact", "Files", "Kind", "Nested", "Number", "Path", "Record", "Records", "Schema", "Several", "Table",
-    "Text", "Tree", "absent", "mean", "product", "squeeze", "text_similarity", "weighted",
+    "Text", "Tree", "Verbatim", "absent", "mean", "product", "squeeze", "text_similarity", "weighted",
 )  # fmt: skip

@@ -28,13 +28,14 @@ def align(
     """
     numbers: dict[Hashable, int] = {}
     ours, theirs = (_grow(records, side, numbers) for side in (reference, candidate))
-    renamed = [dict(record) for record in candidate]
+    renamed = list(candidate)
     moved: dict[int, tuple[Path, Path]] = {}
     stack: list[tuple[_Node | None, _Node, Path, tuple[Path, Path] | None]] = [(ours, theirs, (), None)]
     while stack:
         mine, yours, path, move = stack.pop()
         for index in yours.leaves:
-            renamed[index][records.path] = path
+            if path != candidate[index][records.path]:
+                renamed[index] = {**candidate[index], records.path: path}
             if move:
                 moved[index] = move
         places, shifted = _partners(records, reference, candidate, mine, yours) if mine else ({}, set())

@@ -1,0 +1,158 @@
+"""Hosted models through the real litellm, against a loopback server: what is retried, what is an error, what a score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, Reply, files_in
+
+from pytest_delegate52 import environment
+from pytest_delegate52.files import fenced
+from pytest_delegate52.records import Record, RunFolder
+
+Delegate = Callable[..., pytest.RunResult]
+MODEL = "--delegate52-model=openai/scripted"
+
+
+@pytest.fixture
+def hosted(
+    delegate: Delegate, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[pytest.RunResult, ChatServer, Record]]:
+    """Run two round trips on the small environment against a scripted server."""
+
+    def run(script: Callable[[int, str], Reply | str], *arguments: str) -> tuple[pytest.RunResult, ChatServer, Record]:
+        with ChatServer(script) as server:
+            monkeypatch.setenv("OPENAI_API_KEY", "none")
+            monkeypatch.setenv("OPENAI_API_BASE", server.address)
+            monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+            done = delegate(MODEL, "--delegate52-round-trips=2", "--delegate52-output=run", *arguments)
+        folder = RunFolder(pytester.path / "run")
+        return done, server, Record.read(folder)
+
+    return run
+
+
+@pytest.fixture
+def perfect(environments: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int, str], str]:
+    """A script that answers every prompt as the reference functions would."""
+    monkeypatch.syspath_prepend(str(environments.parent))
+    found = environment.load(environments / "tram" / "night-line")
+
+    def script(number: int, prompt: str) -> str:
+        files = {name: text for name, text in files_in(prompt).items() if name not in found.distractors}
+        for edit in found.edits:
+            functions = found.reference(edit)
+            assert functions is not None
+            for instruction, targets, function in (
+                (edit.forward, edit.forward_targets, functions[0]), (edit.backward, edit.backward_targets, functions[1]),
+            ):  # fmt: skip
+                if instruction in prompt:
+                    made = function(files, list(targets))
+                    return "Here you are.\n\n" + "\n".join(fenced(name, text) for name, text in made.items())
+        raise AssertionError("an unknown instruction")
+
+    return script
+
+
+def test_a_perfect_hosted_model(hosted: Callable, perfect: Callable[[int, str], str]) -> None:
+    done, server, record = hosted(perfect)
+    done.assert_outcomes(passed=2)
+    assert server.calls == 4
+    assert len(record.answers) == 4
+    answer = record.answers["tram/night-line::openai/scripted", 1]
+    assert answer["prompt_tokens"] > 100
+    assert answer["cost"] is None
+    done.stdout.fnmatch_lines(["*4 calls of unknown price*"])
+    assert "notice.txt" in server.prompts[0]
+
+
+def test_each_prompt_stands_alone_and_carries_the_folder(hosted: Callable, perfect: Callable[[int, str], str]) -> None:
+    _, server, _ = hosted(perfect, "--delegate52-no-distractors")
+    assert set(files_in(server.prompts[0])) == {"line.txt"}
+    assert "line.txt" not in files_in(server.prompts[1])
+    assert set(files_in(server.prompts[2])) == {"line.txt"}
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Reply(status=429, headers={"Retry-After": "0.2"}),
+        Reply(status=500),
+        Reply(status=503),
+        Reply(drop=True),
+    ],
+    ids=["429", "500", "503", "dropped"],
+)
+def test_passing_trouble_is_retried(hosted: Callable, perfect: Callable[[int, str], str], trouble: Reply) -> None:
+    done, server, record = hosted(lambda number, prompt: trouble if number == 2 else perfect(number, prompt))
+    done.assert_outcomes(passed=2)
+    assert server.calls == 5
+    assert len(record.answers) == 4
+
+
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (Reply(status=401), "AuthenticationError"),
+        (Reply(status=400), "BadRequestError"),
+        (Reply(raw=b"<html>not json</html>"), "openai/scripted"),
+        (Reply(raw=b""), "openai/scripted"),
+        (Reply(raw=b"{}"), "openai/scripted"),
+        (Reply(raw=json.dumps({"choices": []}).encode()), "openai/scripted"),
+    ],
+    ids=["401", "400", "html", "empty body", "empty object", "no choices"],
+)
+def test_broken_infrastructure_is_an_error_not_a_score(
+    hosted: Callable, perfect: Callable[[int, str], str], trouble: Reply, said: str
+) -> None:
+    done, _, record = hosted(lambda number, prompt: trouble if number >= 2 else perfect(number, prompt))
+    done.assert_outcomes(errors=2)
+    assert said in done.stdout.str()
+    assert not record.results.get(("tram/night-line::openai/scripted", 2))
+    assert len(record.answers) == 1
+    done.stdout.fnmatch_lines(["*1 relays with infrastructure errors are left out*"])
+
+
+def test_a_model_that_hangs_is_timed_out(hosted: Callable) -> None:
+    done, _, _ = hosted(lambda number, prompt: Reply("late", delay=30), "--delegate52-timeout=1", "-x")
+    done.assert_outcomes(errors=1)
+    assert "Timeout" in done.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(""), "empty answer"),
+        (Reply("I can't help with that."), "holds no usable file"),
+        (Reply("No.", finish="content_filter"), "refused"),
+        (Reply("", refusal="Not for me."), "refused: Not for me."),
+        (Reply("```line.txt\n23.40 Harbour", finish="length"), "cut by the token limit"),
+        (Reply("```../../etc/passwd\nx\n```"), "holds no usable file"),
+        (Reply("```C:\\line.txt\nx\n```\n```a\x07b.txt\nx\n```"), "holds no usable file"),
+        (Reply("x" * 20_000_000), "holds no usable file"),
+    ],
+    ids=["empty", "prose", "filtered", "refused", "cut", "climbing", "control characters", "20 MB"],
+)
+def test_what_a_model_does_wrong_is_a_score_with_a_reason(hosted: Callable, reply: Reply, said: str) -> None:
+    done, _, record = hosted(lambda number, prompt: reply)
+    assert done.parseoutcomes().get("failed") == 2
+    assert said in done.stdout.str()
+    assert record.results["tram/night-line::openai/scripted", 4]["score"] < 0.1
+    assert record.results["tram/night-line::openai/scripted", 4]["outcome"] in ("ended", "done", "failed")
+
+
+def test_what_is_lost_stays_lost(hosted: Callable, perfect: Callable[[int, str], str]) -> None:
+    """A file that the answer leaves out is gone; the relay goes on with what there is."""
+
+    def script(number: int, prompt: str) -> str:
+        answer = perfect(number, prompt)
+        return answer.replace("23.47 Old Mint | closed on Sundays | zone 1\n", "") if number == 2 else answer
+
+    done, _, record = hosted(script)
+    relay = "tram/night-line::openai/scripted"
+    assert record.results[relay, 2]["score"] == record.results[relay, 4]["score"] < 0.98
+    assert done.parseoutcomes() == {"failed": 1, "passed": 1}  # the second round trip lost nothing more
+    done.stdout.fnmatch_lines(["  missing  Old Mint*"])
