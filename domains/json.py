@@ -24,6 +24,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from pytest_delegate52 import unreadable
 from pytest_delegate52.schema import (
     Document,
     Exact,
@@ -39,11 +40,11 @@ from pytest_delegate52.schema import (
     squeeze,
     weighted,
 )
+from pytest_delegate52.unreadable import sound
 
 DEEPEST = 200  # levels of nesting; deeper ones are a problem
 MOST_LINES = 10_000  # documents in a file of JSON lines
 EXPANDED = 20_000  # leaves that the aliases of one file may expand to
-_UNREAD = "%unreadable"  # first line of the file in which `emit` keeps problems, one JSON string a line
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*|\.\d)(?:\.\d*)?\d*(?:[eE][-+]?\d{1,6})?")
 _NULLS, _BOOLEANS = {"", "~", "null", "Null", "NULL"}, {"true", "True", "TRUE", "false", "False", "FALSE"}
 
@@ -54,12 +55,8 @@ def parse(files: Files) -> Document:
     """Read every file as JSON where it is strict JSON, else as YAML."""
     roots: list[Node] = []
     comments: list[str] = []
-    problems: list[str] = []
-    for _, text in sorted(files.items()):
-        text = _sound(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
-        if text.startswith(_UNREAD):
-            problems += filter(None, map(_unread, text.split("\n")[1:]))
-            continue
+    others, problems = unreadable.take(files)
+    for text in others.values():
         try:
             found = _strict(text, problems)
         except (ValueError, RecursionError, ArithmeticError):
@@ -68,18 +65,6 @@ def parse(files: Files) -> Document:
             (roots if _depth(root) <= DEEPEST else problems).append(root if _depth(root) <= DEEPEST else squeeze(text))
     leaves = [leaf for number, root in enumerate(roots) for leaf in _leaves((number,), root)]
     return Document({"leaves": leaves, "comments": [{"text": text} for text in comments]}, problems)
-
-
-def _sound(text: str) -> str:
-    """Without lone surrogates, which no encoding can hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _unread(line: str) -> str:
-    try:
-        return str(json.loads(line))
-    except (ValueError, RecursionError):
-        return squeeze(line)
 
 
 # -------------------------------------------------------------------------------------------------------------- JSON
@@ -92,7 +77,7 @@ def _strict(text: str, problems: list[str]) -> list[Node]:
     def members(pairs: list[tuple[str, Node]]) -> Node:
         found = {}
         for key, value in pairs:
-            key = _sound(key)
+            key = sound(key)
             if key in found:
                 twice.append(f"key given twice: {key}: {_shown(found[key])}")
             found[key] = value
@@ -115,7 +100,7 @@ def _strict(text: str, problems: list[str]) -> list[Node]:
 
 def _leaf(value: Any) -> Record:
     if isinstance(value, str):
-        return {"type": "string", "text": _sound(value)}
+        return {"type": "string", "text": sound(value)}
     if value is None or isinstance(value, bool):
         return {"type": {None: "null", True: "true", False: "false"}[value]}
     if isinstance(value, Decimal) and value.is_finite():
@@ -330,10 +315,7 @@ def emit(document: Document) -> Files:
     files = {f"document-{number:05d}.json": text for number, text in enumerate(texts, 1)}
     if len(files) == 1:
         files = {"document.json": texts[0]}
-    if document.problems:
-        lines = [_UNREAD, *(json.dumps(problem) for problem in document.problems), ""]
-        files["unreadable.txt"] = "\n".join(lines)
-    return files
+    return {**files, **unreadable.write(document.problems)}
 
 
 def _place(pair: tuple[Any, Any]) -> tuple[int, int, str]:

@@ -127,7 +127,7 @@ class Comparison:
         over_matched.setdefault("order", math.nan)
         coverage = share(self.matched, longest)
         return SimpleNamespace(
-            **over_all, coverage=coverage, matched=SimpleNamespace(**over_matched, coverage=coverage)
+            **over_all, coverage=coverage, size=longest, matched=SimpleNamespace(**over_matched, coverage=coverage)
         )
 
     def nested_similarity(self) -> float:
@@ -288,12 +288,14 @@ class _Components:
 
 
 def _perfect(space: SimpleNamespace) -> SimpleNamespace:
-    return SimpleNamespace(
-        **{
-            name: _perfect(value) if isinstance(value, SimpleNamespace) else value if math.isnan(value) else 1.0
-            for name, value in vars(space).items()
-        }
-    )
+    """The namespace of a collection of which nothing is lost."""
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, SimpleNamespace):
+            return _perfect(value)
+        return 1.0 if isinstance(value, float) and not math.isnan(value) else value
+
+    return SimpleNamespace(**{name: whole(value) for name, value in vars(space).items()})
 
 
 def _plain(space: SimpleNamespace) -> dict[str, float | None]:
