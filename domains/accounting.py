@@ -3,16 +3,17 @@
 Follows the manuals of Ledger 3, hledger 1 and Beancount 3; all three syntaxes are read, in any mixture. Nothing is
 included or evaluated.
 
-Records: `transactions`, dated, automated (`=`) and periodic (`~`), with state, code, payee, note, comments and tags, and
-their postings (account, amount, lot, price, balance assertion, comments) in no order; `directives` (accounts,
+Records: `transactions`, dated, automated (`=`) and periodic (`~`), with state, code, payee, note, comments and tags,
+and their postings (account, amount, lot, price, balance assertion, comments) in no order; `directives` (accounts,
 commodities, prices, balances, options ...) with their sub-directives; `comments` outside transactions. The order of
-entries in a journal means nothing, `apply account` and a default year are carried out, and an amount that is left out is
-derived where the other postings tell it. Quantities are decimals, compared exactly; `$10`, `10 $` and `10.00 $` are equal.
+entries in a journal means nothing, `apply account` and a default year are carried out, and an amount that is left out
+is derived where the other postings tell it. Quantities are decimals, compared exactly; `$10`, `10 $` and `10.00 $` are
+equal.
 
 Published formula: coverage^2 * posting * amount * (0.5 + 0.5 sqrt(comments)). Departures: posting, amount and the
-comments of a transaction act inside each transaction (the mean over pairs of the product of their similarities), so that
-a damaged transaction is never worth less than a lost one; directives and comments outside transactions take the place
-of comments in the last factor.
+comments of a transaction act inside each transaction (the mean over pairs of the product of their similarities), so
+that a damaged transaction is never worth less than a lost one; directives and comments outside transactions, each by
+its number, take the place of comments in the last factor.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from pytest_delegate52.schema import (
     Schema,
     Several,
     Text,
-    mean,
     product,
     squeeze,
+    weighted,
 )
 
 _DATE = r"(?:\d{4}[-/.])?\d{1,2}[-/.]\d{1,2}"
@@ -398,6 +399,6 @@ SCHEMA = Schema(
     combine=lambda c: product(
         c.transactions.coverage**2,
         c.transactions.matched.accuracy,
-        0.5 + 0.5 * mean(c.directives.accuracy, c.comments.accuracy) ** 0.5,
+        0.5 + 0.5 * weighted((c.directives.size, c.directives.accuracy), (c.comments.size, c.comments.accuracy)) ** 0.5,
     ),
 )  # fmt: skip

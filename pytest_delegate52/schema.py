@@ -323,9 +323,10 @@ class Schema:
     """The collections of a domain's documents and the formula that makes one score of their components.
 
     `combine` gets a namespace with one entry per collection; each has `size` (the larger of both counts), `coverage`
-    (matched / size), `accuracy` (all fields together), one value per group of fields, `order` where the collection is ordered (else NaN),
-    and `matched` with the same names. Plain values count unmatched records of either side as 0: use them in weighted
-    sums. Values of `matched` are taken over matched pairs: use them in products led by a power of coverage.
+    (matched / size), `accuracy` (all fields together), one value per group of fields, `order` where the collection is
+    ordered (else NaN), and `matched` with the same names. Plain values count unmatched records of either side as 0: use
+    them in weighted sums. Values of `matched` are taken over matched pairs: use them in products led by a power of
+    coverage, two of them at most for coverage squared, so that a damaged record is never worth less than a lost one.
     A component that is empty on both sides is NaN; `weighted`, `mean` and `product` leave it out.
     """
 
