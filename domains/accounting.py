@@ -303,7 +303,7 @@ def emit(document: Document) -> Files:
 
 
 def _directive_line(directive: Record) -> str:
-    amount = _shown(directive, "quantity", "commodity")
+    amount = shown(directive, "quantity", "commodity")
     parts = [directive.get("date", ""), directive["keyword"], directive.get("text", ""), amount]
     if directive["keyword"] == "P":
         parts[:2] = ["P", directive.get("date", "")]
@@ -323,17 +323,23 @@ def _header_line(transaction: Record) -> str:
 def _posting_lines(posting: Record) -> Iterator[str]:
     left, right = (posting.get("virtual") or "  ")[0].strip(), (posting.get("virtual") or "  ")[1].strip()
     account = f"{left}{posting['account']}{right}"
-    parts = [posting.get("expression") or _shown(posting, "quantity", "commodity"), posting.get("lot", "")]
-    for name in ("price", "balance"):
-        if kind := posting.get(f"{name}_kind"):
-            amount = posting.get(f"{name}_expression") or _shown(posting, f"{name}_quantity", f"{name}_commodity")
-            parts.append(f"{kind} {amount}")
+    parts = [posting.get("expression") or shown(posting, "quantity", "commodity"), posting.get("lot", "")]
+    parts += [marked(posting, "price"), marked(posting, "balance")]
     state = f"{posting['state']} " if posting.get("state") else ""
     yield f"    {state}{account}  {' '.join(filter(None, parts))}".rstrip()
     yield from (f"    ; {text}" for text in posting.get("comments", ()))
 
 
-def _shown(record: Record, quantity: str, commodity: str) -> str:
+def marked(posting: Record, name: str) -> str:
+    """The price (`@ 1.13 EUR`) or the balance (`= 500 EUR`) of a posting as text; empty where there is none."""
+    if not (kind := posting.get(f"{name}_kind")):
+        return ""
+    amount = posting.get(f"{name}_expression") or shown(posting, f"{name}_quantity", f"{name}_commodity")
+    return f"{kind} {amount}"
+
+
+def shown(record: Record, quantity: str, commodity: str) -> str:
+    """An amount as text, `-1200.00 EUR`; empty where there is none."""
     if record.get(quantity) is None:
         return ""
     symbol = record.get(commodity) or ""

@@ -102,7 +102,7 @@ def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
     return (text, ()) if _TAG.search(plain) else (plain, tuple(tags))
 
 
-def _with_tags(text: str, markup: tuple[str, ...]) -> str:
+def with_tags(text: str, markup: tuple[str, ...]) -> str:
     """Put the tags back: a run that opens with an end tag stands after its character, any other before the next."""
     runs: dict[int, list[str]] = {}
     for each in markup:
@@ -129,14 +129,15 @@ def emit(document: Document) -> Files:
         chunks.insert(0, "WEBVTT")
     chunks += document.problems
     for number, cue in enumerate(cues, 1):
-        times = " --> ".join(_stamp(cue[name], "." if webvtt else ",") for name in ("start", "end"))
+        times = " --> ".join(stamp(cue[name], "." if webvtt else ",") for name in ("start", "end"))
         settings = "".join(f" {each}" for each in cue.get("settings", ()))
-        text = _with_tags(cue.get("text") or "", tuple(cue.get("markup") or ()))
+        text = with_tags(cue.get("text") or "", tuple(cue.get("markup") or ()))
         chunks.append(f"{cue.get('identifier') or number}\n{times}{settings}\n{text}".rstrip("\n"))
     return {"subtitles.vtt" if webvtt else "subtitles.srt": "\n\n".join(chunks) + "\n" if chunks else ""}
 
 
-def _stamp(time: int, mark: str) -> str:
+def stamp(time: int, mark: str) -> str:
+    """Milliseconds as HH:MM:SS with three decimals behind `mark`."""
     seconds, fraction = divmod(abs(int(time)), 1000)
     minutes, sign = seconds // 60, "-" if time < 0 else ""
     return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}:{seconds % 60:02d}{mark}{fraction:03d}"

@@ -15,6 +15,7 @@ import hashlib
 import importlib.util
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -22,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pytest_delegate52 import environments
 from pytest_delegate52.files import matches, missing, name_fault
 from pytest_delegate52.schema import Files
 
@@ -30,7 +32,7 @@ OPERATIONS = frozenset(
     "context_expansion domain_knowledge constraint_satisfaction topic_modeling".split()
 )
 MANIFEST = "environment.toml"
-BUNDLED = Path(__file__).parent.joinpath("environments")
+BUNDLED = Path(environments.__file__).parent
 
 EditFunction = Callable[[Files, list[str]], Files]
 
@@ -108,6 +110,7 @@ def _references(path: Path) -> dict[str, tuple[EditFunction, EditFunction]]:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     edits: dict[str, tuple[EditFunction, EditFunction]] = module.EDITS
     return edits
