@@ -183,13 +183,12 @@ def from_report(files: Files, targets: list[str]) -> Files:
     try:
         data = json.loads(families.named(files, "report.json"))
         found = [row for rows in data["sources"].values() for row in rows]
-        dated = sorted(
-            (str(row["id"]), [f"{row['date']} {row['head']}".strip(), *map(str, row["lines"])]) for row in found
-        )
+        entries = [(str(row["id"]), row["date"], row["head"], row["lines"]) for row in found]
+        dated = [[f"{date} {head}".strip(), *map(str, lines)] for _, date, head, lines in sorted(entries)]
         standing = [[str(line) for line in entry] for entry in data["standing"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {targets[0]: ""}
-    return _journal([*standing, *(entry for _, entry in dated)], targets)
+    return _journal([*standing, *dated], targets)
 
 
 # audit sheet --------------------------------------------------------------------------------------------------------
@@ -221,9 +220,8 @@ def _sides(posting: Record) -> list[str]:
     state = f"{posting['state']} " if posting["state"] else ""
     quantity = posting.get("quantity")
     side = "N" if quantity is None else "C" if quantity < 0 else "D"
-    amount = (
-        domain.shown({**posting, "quantity": abs(quantity)}, "quantity", "commodity") if quantity is not None else ""
-    )
+    positive = {**posting, "quantity": None if quantity is None else abs(quantity)}
+    amount = domain.shown(positive, "quantity", "commodity")
     rest = " ".join(filter(None, (posting.get("expression"), posting.get("lot"), domain.marked(posting, "price"),
                                   domain.marked(posting, "balance"))))  # fmt: skip
     return [f"{side} {state}{account} | {amount} | {rest}", *(f"; {text}" for text in posting["comments"])]
