@@ -71,12 +71,13 @@ _UNIT = (
     r"(?:\s?(?:°|º|degrees?)\s?(?P<scale>celsius|fahrenheit|[cf])\b|(?P<bare>[CF])\b"
     rf"|[\s-]?(?P<unit>{_WORDS})\b\.?)"
 )
-_QUANTITY = re.compile(
+#: One quantity or range, wherever it stands, with its unit.
+QUANTITY = re.compile(
     rf"(?<![\w.,/])(?P<low>{_NUMBER})(?:\s?(?:-|–|—|to|bis)\s?(?P<high>{_NUMBER}))?(?:{_UNIT})?(?![\w/])", re.IGNORECASE
 )
 
 
-def _number(text: str) -> Fraction:
+def number(text: str) -> Fraction:
     """`1 1/2`, `1½`, `0.5`, `1,5` or `1,500` as an exact number."""
     text = text.replace("⁄", "/")
     for sign, plain in _FRACTIONS.items():
@@ -94,10 +95,10 @@ def _number(text: str) -> Fraction:
     return total
 
 
-def _measured(match: re.Match[str]) -> tuple[Fraction, Fraction, str]:
+def measured(match: re.Match[str]) -> tuple[Fraction, Fraction, str]:
     """(low, high, family) of a quantity; the family of a bare number is empty."""
-    low = _number(match["low"])
-    high = _number(match["high"]) if match["high"] else low
+    low = number(match["low"])
+    high = number(match["high"]) if match["high"] else low
     word = (match["scale"] or match["bare"] or match["unit"] or "").lower()[: None if match["unit"] else 1]
     if not word:
         return low, high, ""
@@ -112,10 +113,10 @@ def _levelled(text: str) -> str:
     """The text with every quantity in its family's base unit."""
 
     def put(match: re.Match[str]) -> str:
-        low, high, family = _measured(match)
+        low, high, family = measured(match)
         return f"{low}{family}" if low == high else f"{low}..{high}{family}"
 
-    return _QUANTITY.sub(put, text)
+    return QUANTITY.sub(put, text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,8 +132,8 @@ class Amount(Kind):
     """A quantity or a range: equal as numbers in one family of units; beyond that at most half, by their ratio."""
 
     def canonical(self, value: Any) -> Hashable:
-        match = _QUANTITY.fullmatch(squeeze(str(value)))
-        return _measured(match) if match else squeeze(str(value))
+        match = QUANTITY.fullmatch(squeeze(str(value)))
+        return measured(match) if match else squeeze(str(value))
 
     def similarity(self, reference: Any, candidate: Any) -> float:
         ours, theirs = self.canonical(reference), self.canonical(candidate)
@@ -282,8 +283,8 @@ class _Reader:
         if not text:
             return
         self.unused = ""
-        amount = _QUANTITY.match(text)
-        food = amount is not None and _measured(amount)[2] in _FOOD
+        amount = QUANTITY.match(text)
+        food = amount is not None and measured(amount)[2] in _FOOD
         kind = self.kind or ("steps" if self.numbered else "ingredients" if food else "notes")
         if kind == "ingredients":
             self.found[kind].append({**_ingredient(text), "part": self.part})
@@ -305,7 +306,7 @@ def _kind(title: str) -> tuple[str, str]:
 
 
 def _ingredient(text: str) -> Record:
-    match = _QUANTITY.match(text)
+    match = QUANTITY.match(text)
     amount = match.group() if match else ""
     rest = text[len(amount) :].strip()
     cut = re.search(r"\s*(?=[,(;])|\s+(?=[–—-]\s)", rest)
