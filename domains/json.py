@@ -156,10 +156,11 @@ def _yaml(text: str, comments: list[str], problems: list[str]) -> list[Node]:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    if text.lstrip()[:1] in ("{", "[", "/"):
+    flow = text.lstrip()[:1] in ("{", "[", "/", "#")
+    if flow:
         text = _JSON_ASIDES.sub(_as_yaml, text)
     roots: list[Node] = []
-    build = _Builder(problems)
+    build = _Builder(problems, flow)
     spans: list[tuple[int, int]] = []
     ended = len(text)
     try:
@@ -211,8 +212,9 @@ def _comments(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
 class _Builder:
     """Builds trees from YAML events, with a stack of its own."""
 
-    def __init__(self, problems: list[str]) -> None:
+    def __init__(self, problems: list[str], flow: bool) -> None:
         self.problems = problems
+        self.flow = flow
         self.stack: list[tuple[Node, list[Node], str | None, str | None]] = []
         self.roots: list[Node] = []
         self.anchors: dict[str, Node] = {}
@@ -222,7 +224,10 @@ class _Builder:
     def take(self, event: Any, yaml: Any) -> None:
         self.last = event.end_mark.index
         if isinstance(event, yaml.ScalarEvent):
-            self.put(_Scalar(_resolved(event)), event.anchor)
+            leaf = _resolved(event)
+            if self.flow and not event.value and event.implicit[0] and not event.tag:
+                leaf = {"type": "missing"}  # `"key": ,` says null in YAML, but nothing in what was meant to be JSON
+            self.put(_Scalar(leaf), event.anchor)
         elif isinstance(event, yaml.AliasEvent):
             self.put(self.expanded(event.anchor), None)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
@@ -342,6 +347,8 @@ def _literal(leaf: Record) -> str:
     kind = leaf.get("type")
     if kind in ("null", "true", "false"):
         return str(kind)
+    if kind == "missing":
+        return ""
     if kind in ("object", "array"):
         return "{}" if kind == "object" else "[]"
     if kind == "number":

@@ -6,7 +6,6 @@ import difflib
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -45,7 +44,9 @@ def score(domain: str, reference: Path, candidate: Path, as_json: bool, most: in
     ours, theirs = (found_domain.parse(_read(path)) for path in (reference, candidate))
     found = scoring.score(found_domain.schema, ours, theirs)
     if as_json:
-        click.echo(json.dumps({"domain": domain, "score": found.value, **asdict(found)}, ensure_ascii=False, indent=1))
+        click.echo(
+            json.dumps({"domain": domain, "score": found.value, **found.to_json()}, ensure_ascii=False, indent=1)
+        )
     else:
         for line in _told(domain, found, len(ours.problems), most):
             click.echo(line)
@@ -68,7 +69,7 @@ def _told(domain: str, found: Any, unread: int, most: int) -> Iterator[str]:
         yield f"{collection:<20}{counts['reference']:>10}{counts['candidate']:>10}{counts['matched']:>10}"
     if found.differences:
         yield ""
-        yield from failure.differences([asdict(each) for each in found.differences[:most]])
+        yield from failure.differences([each._asdict() for each in found.differences[:most]])
         if len(found.differences) > most:
             yield f"... and {len(found.differences) - most} more (--most)"
     if unread:

@@ -148,7 +148,7 @@ def law_3_codec(subject: Subject) -> None:
 def law_4_surface_does_not_matter(subject: Subject) -> None:
     """Line ends, BOM, blanks, file names, the domain's own rewritings and the order of unordered collections."""
     for seed, document in zip(subject.seeds, subject.parsed, strict=True):
-        for what, rewrite in {**_surfaces(subject), **subject.domain.surface}.items():
+        for what, rewrite in {**surfaces(subject.domain), **subject.domain.surface}.items():
             subject.same(seed, rewrite(seed), what)
         for name, records in subject.domain.schema.collections.items():
             if records.ordered or isinstance(records, Tree):
@@ -233,7 +233,7 @@ LAWS: tuple[Callable[[Subject], None], ...] = (
 # ------------------------------------------------------------------------------------- law 4: indifferent surface
 
 
-def _surfaces(subject: Subject) -> dict[str, Callable[[Files], Files]]:
+def surfaces(domain: Domain) -> dict[str, Callable[[Files], Files]]:
     """Rewritings that no text format minds, but for those that the domain declares as meaning."""
     every: dict[str, Callable[[Files], Files]] = {
         "crlf": partial(_each, lambda text: text.replace("\n", "\r\n")),
@@ -242,7 +242,7 @@ def _surfaces(subject: Subject) -> dict[str, Callable[[Files], Files]]:
         "blank-lines": partial(_each, lambda text: "\n" + text.replace("\n\n", "\n\n\n") + "\n\n"),
         "file-name": lambda files: {f"renamed-{name}": text for name, text in files.items()},
     }
-    return {name: rewrite for name, rewrite in every.items() if name not in subject.domain.meaning}
+    return {name: rewrite for name, rewrite in every.items() if name not in domain.meaning}
 
 
 def _each(rewrite: Callable[[str], str], files: Files) -> Files:

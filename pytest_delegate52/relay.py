@@ -223,7 +223,7 @@ class Relay:
         """The differences between the document that entered this round trip and the one that left it."""
         made = score(self.domain.schema, self.domain.parse(entered), self.domain.parse(self._folder.document))
         total = sum(difference.loss for difference in made.differences) or 1.0
-        return [{**asdict(d), "loss": d.loss / total * lost} for d in made.differences[:MOST_DIFFERENCES]]
+        return [{**d._asdict(), "loss": d.loss / total * lost} for d in made.differences[:MOST_DIFFERENCES]]
 
     def _note(self, context: Context, event: Event, edited: Edited, **more: Any) -> None:
         files, clutter = context.run.store(edited.document), context.run.store(edited.clutter)
@@ -264,7 +264,7 @@ def _scored(found: Score) -> Event:
         "score": found.value,
         "components": found.components,
         "counts": found.counts,
-        "differences": [asdict(each) for each in found.differences[:MOST_DIFFERENCES]],
+        "differences": [each._asdict() for each in found.differences[:MOST_DIFFERENCES]],
         "problems": found.problems,
     }
 

@@ -272,8 +272,8 @@ class Records:
     ordered: bool = False
     counted: bool = True
 
-    def canonical(self, record: Record) -> Hashable:
-        """The record's meaning as one hashable value; unknown field names are an error of the domain."""
+    def canonical(self, record: Record) -> tuple[Hashable, ...]:
+        """The record's meaning: the canonical value of each field in order, None where it is absent."""
         get = record.get
         return tuple(
             [None if absent(value := get(key)) else kind.canonical(value) for key, kind in self.fields.items()]

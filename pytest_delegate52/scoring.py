@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_delegate52 import matching, trees
 from pytest_delegate52.schema import Document, Nested, Record, Records, Schema, Tree, absent
@@ -26,8 +26,7 @@ NAMED = 500  # lost or foreign records of one collection that are named one by o
 _MOVED = 0.25  # what a moved record counts beside a lost one when the loss is shared out among the differences
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """One thing a person would name: `kind` is missing, extra, changed or moved; `loss` its share of 1 - score.
 
     Losses are shared out: first among collections, by what each would give back if it were intact, then within a
@@ -52,7 +51,8 @@ class Score:
     problems: list[str]
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """The score as plain values: value, components, counts, differences, problems."""
+        return {**vars(self), "differences": [each._asdict() for each in self.differences]}
 
 
 def score(schema: Schema, reference: Document, candidate: Document) -> Score:
@@ -70,19 +70,20 @@ def score(schema: Schema, reference: Document, candidate: Document) -> Score:
     readable = max(0.0, 1 - foreign / max(ours, theirs)) if foreign else 1.0
     value = read * readable
 
-    losses = {  # what each collection would give back if nothing of it were lost
-        name: max(_formula(schema, {**spaces, name: _perfect(spaces[name])}) - read, 1e-9) * readable
+    # What each collection would give back if nothing of it were lost, shared out among its differences.
+    shares = [
+        (
+            max(_formula(schema, {**spaces, name: _perfect(spaces[name])}) - read, 1e-9) * readable,
+            comparison.differences,
+        )
         for name, comparison in compared.items()
         if comparison.differences
-    }
-    found = [
-        difference
-        for name, comparison in compared.items()
-        if comparison.differences
-        for difference in _share(comparison.differences, losses[name])
     ]
-    found += _share(problems.differences, max(read * (1 - readable), 1e-9))
-    value = min(max(value, 0.0), BELOW_ONE) if found else 1.0
+    if problems.differences:
+        shares.append((max(read * (1 - readable), 1e-9), problems.differences))
+    value = min(max(value, 0.0), BELOW_ONE) if shares else 1.0
+    scale = (1 - value) / (sum(loss for loss, _ in shares) or 1.0)
+    found = [each for loss, differences in shares for each in _share(differences, loss * scale)]
     return Score(
         value=value,
         components={name: _plain(space) for name, space in spaces.items()},
@@ -91,7 +92,7 @@ def score(schema: Schema, reference: Document, candidate: Document) -> Score:
             for name, each in compared.items()
             if schema.collections[name].counted
         },
-        differences=sorted(_share(found, 1 - value), key=lambda difference: -difference.loss),
+        differences=sorted(found, key=lambda difference: -difference.loss),
         problems=[text[:200] for text in candidate.problems[:100]],
     )
 
@@ -150,7 +151,7 @@ def compare(records: Records, reference: Sequence[Record], candidate: Sequence[R
     differences: list[Difference] = []
 
     for i, j in sorted(found.changed + [pair for pair in found.same if pair[1] in moved]):
-        parts = _fields(records, reference[i], candidate[j])
+        parts = _fields(records, reference[i], candidate[j], ours[i], theirs[j])
         differences += _changes(records, reference[i], candidate[j], parts)
         half = 0.5 if j in moved else 1.0
         sums["accuracy"] += half * math.prod(parts.get(name, 1.0) for name in records.fields)
@@ -207,19 +208,20 @@ def _unmatched(kind: str, records: Records, side: Sequence[Record], indices: Seq
     return found
 
 
-def _fields(records: Records, reference: Record, candidate: Record) -> dict[str, float]:
-    """For each field that is not the same, what a pair keeps of its worth: 1 - weight * (1 - similarity)."""
+def _fields(
+    records: Records, reference: Record, candidate: Record, ours: tuple[Any, ...], theirs: tuple[Any, ...]
+) -> dict[str, float]:
+    """For each field that is not the same, what a pair keeps of its worth: 1 - weight * (1 - similarity).
+
+    `ours` and `theirs` are the records' canonical forms, one value for each field, None where it is absent.
+    """
     parts = {}
-    for name, kind in records.fields.items():
-        ours, theirs = reference.get(name), candidate.get(name)
-        if absent(ours) and absent(theirs):
+    for (name, kind), mine, yours in zip(records.fields.items(), ours, theirs, strict=True):
+        if mine == yours:
             continue
-        if absent(ours) or absent(theirs):
-            parts[name] = 1 - kind.weight
-        elif kind.canonical(ours) != kind.canonical(theirs):
-            similarity = kind.similarity(ours, theirs)
-            if similarity < 1:
-                parts[name] = 1 - kind.weight * (1 - similarity)
+        similarity = 0.0 if mine is None or yours is None else kind.similarity(reference[name], candidate[name])
+        if similarity < 1:
+            parts[name] = 1 - kind.weight * (1 - similarity)
     return parts
 
 
@@ -233,7 +235,7 @@ def _changes(records: Records, reference: Record, candidate: Record, parts: dict
             inner = compare(kind.records, ours, theirs).differences
             total = sum(difference.loss for difference in inner) or 1.0
             found += [
-                replace(each, path=f"{title}, {kind.records.name} {each.path}", loss=each.loss / total * weight)
+                each._replace(path=f"{title}, {kind.records.name} {each.path}", loss=each.loss / total * weight)
                 for each in inner
             ]
         else:
@@ -305,7 +307,7 @@ def _plain(space: SimpleNamespace) -> dict[str, float | None]:
 def _share(differences: list[Difference], total: float) -> list[Difference]:
     """The differences with losses in proportion to their weights, adding up to `total`."""
     weight = sum(difference.loss for difference in differences)
-    return [replace(each, loss=each.loss / weight * total) for each in differences] if weight else differences
+    return [each._replace(loss=each.loss / weight * total) for each in differences] if weight else differences
 
 
 def _summary(records: Records, record: Record) -> str:
