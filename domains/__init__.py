@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from types import ModuleType
+from typing import Any
 
 from pytest_delegate52.schema import Document, Files, Schema
 
@@ -40,7 +41,7 @@ class Domain:
     surface: dict[str, Callable[[Files], Files]]
     derived: tuple[str, ...]
     meaning: tuple[str, ...]
-    documents: Callable[[], object] | None
+    documents: Callable[[], Any] | None
     doc: str
 
     @classmethod

@@ -75,7 +75,7 @@ def _strict(text: str, problems: list[str]) -> list[Node]:
     twice: list[str] = []
 
     def members(pairs: list[tuple[str, Node]]) -> Node:
-        found = {}
+        found: dict[str, Node] = {}
         for key, value in pairs:
             key = sound(key)
             if key in found:

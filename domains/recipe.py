@@ -336,7 +336,8 @@ def emit(document: Document) -> Files:
 
 def _runs(records: list[Record], kind: str) -> Iterator[tuple[str, list[str]]]:
     """Runs of records under one heading, as lines."""
-    part, rows = None, []
+    part: str | None = None
+    rows: list[str] = []
     for number, record in enumerate(records, 1):
         if record.get("part", "") != part:
             if rows:

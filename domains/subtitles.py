@@ -16,6 +16,7 @@ a tenth of the whole.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from pytest_delegate52.schema import (
     Document,
@@ -143,7 +144,7 @@ def stamp(time: int, mark: str) -> str:
     return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}:{seconds % 60:02d}{mark}{fraction:03d}"
 
 
-_TIME = Number(scale=2_000, unit=" ms", group="timing")
+_TIME = Number(scale=Decimal(2_000), unit=" ms", group="timing")
 SCHEMA = Schema(
     cues=Records(
         name="cue",

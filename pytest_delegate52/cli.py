@@ -44,9 +44,8 @@ def score(domain: str, reference: Path, candidate: Path, as_json: bool, most: in
     ours, theirs = (found_domain.parse(_read(path)) for path in (reference, candidate))
     found = scoring.score(found_domain.schema, ours, theirs)
     if as_json:
-        click.echo(
-            json.dumps({"domain": domain, "score": found.value, **found.to_json()}, ensure_ascii=False, indent=1)
-        )
+        told = {"domain": domain, "score": found.value, **found.to_json()}
+        click.echo(json.dumps(told, ensure_ascii=False, indent=1))
     else:
         for line in _told(domain, found, len(ours.problems), most):
             click.echo(line)

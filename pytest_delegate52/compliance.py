@@ -142,9 +142,10 @@ def _unpacked(text: str) -> list[str]:
     joined = re.sub(r"(?<=[A-Za-z0-9+/_\-]{60})\s+(?=[A-Za-z0-9+/=_\-]{20})", "", text[:4_000_000])
     for match in _BLOB.finditer(joined):
         run = match.group()
-        for decode in (bytes.fromhex, base64.b64decode, base64.urlsafe_b64decode):
+        padded = run + "=" * (-len(run) % 4)
+        for decode, packed in ((bytes.fromhex, run), (base64.b64decode, padded), (base64.urlsafe_b64decode, padded)):
             try:
-                data = decode(run if decode is bytes.fromhex else run + "=" * (-len(run) % 4))  # type: ignore[operator]
+                data = decode(packed)
             except (ValueError, binascii.Error):
                 continue
             found.append(data[:2_000_000].decode("utf-8", "ignore"))

@@ -73,7 +73,7 @@ class Subject:
     def documents(self) -> st.SearchStrategy[Document]:
         """Documents that the domain itself has read: from its own strategy, or recombined from the seeds."""
         if self.domain.documents is not None:
-            return self.domain.documents().map(self.domain.parse)  # type: ignore[attr-defined]
+            return self.domain.documents().map(self.domain.parse)
         return st.builds(partial(_recombined, self), st.randoms(use_true_random=False))
 
 
@@ -114,7 +114,7 @@ def law_1_any_text_in_a_finite_score_out(subject: Subject) -> None:
             subject.score(reference, subject.domain.parse({names[0]: text}))
 
     _check(st.text(st.characters(exclude_categories=[])), lambda text: attempt(text, repr(text)))
-    _check(st.builds(_damaged, st.just(subject.seeds[0][names[0]]), st.randoms(use_true_random=False)),
+    _check(st.builds(damaged, st.just(subject.seeds[0][names[0]]), st.randoms(use_true_random=False)),
            lambda text: attempt(text, "a damaged seed"))  # fmt: skip
     for what, text in hostile_texts(subject.seeds[0][names[0]]):
         attempt(text, what)
@@ -140,8 +140,8 @@ def law_3_codec(subject: Subject) -> None:
         holds(document)
     _check(subject.documents(), holds)
     name = sorted(subject.seeds[0])[0]
-    damaged = st.builds(_damaged, st.just(subject.seeds[0][name]), st.randoms(use_true_random=False))
-    _check(damaged, lambda text: holds(subject.domain.parse({name: text})), examples=100)
+    broken = st.builds(damaged, st.just(subject.seeds[0][name]), st.randoms(use_true_random=False))
+    _check(broken, lambda text: holds(subject.domain.parse({name: text})), examples=100)
     _check(st.text(), lambda text: holds(subject.domain.parse({name: text})))
 
 
@@ -393,7 +393,7 @@ def hostile_texts(seed: str) -> Iterator[tuple[str, str]]:
 _JUNK = ("", "\n", "\x00", "\t", "  ", "9", "-", ":", ";", "}", '"', "é", "\ud800", "#", "\r", "|", "¶")
 
 
-def _damaged(text: str, rng: random.Random) -> str:
+def damaged(text: str, rng: random.Random) -> str:
     """`text` cut to a few thousand characters and hurt in a few places, as bytes go wrong."""
     start = rng.randrange(max(1, len(text) - 1_500)) if rng.random() < 0.7 else 0
     text = text[start : start + 3_000]

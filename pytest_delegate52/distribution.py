@@ -20,6 +20,7 @@ class RelayScheduling(LoadScopeScheduling):
 
     def __init__(self, config: pytest.Config, log: Any, relay_of: Callable[[str], str | None]) -> None:
         super().__init__(config, log)
+        self.collection: list[str] | None = None
         self._relay_of = relay_of
 
     def _split_scope(self, nodeid: str) -> str:
@@ -29,8 +30,9 @@ class RelayScheduling(LoadScopeScheduling):
         if self.collection is not None or not self._check_nodes_have_same_collection():
             super().schedule()
             return
-        self.collection = list(next(iter(self.registered_collections.values())))
-        for nodeid in self.collection:
+        collected: list[str] = list(next(iter(self.registered_collections.values())))
+        self.collection = collected
+        for nodeid in collected:
             self.workqueue.setdefault(self._split_scope(nodeid), {})[nodeid] = False
         shares = {node: node.workerinput["delegate52"]["share"] for node in self.nodes}
         owners = {share[0]: node for node, share in shares.items() if share}

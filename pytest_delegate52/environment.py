@@ -192,7 +192,7 @@ class _Reader:
         good = self.keys(entry, self._EDIT, f"{where}.")
         targets = {}
         for name in ("forward_targets", "backward_targets", "operations"):
-            values = entry.get(name) if isinstance(entry.get(name), list) else []
+            values: list[Any] = entry[name] if isinstance(entry.get(name), list) else []
             targets[name] = tuple(value for value in values if isinstance(value, str))
             if good and (not values or len(targets[name]) != len(values)):
                 self.fault(f"{where}.{name}", "a list of one or more strings", repr(entry.get(name)))

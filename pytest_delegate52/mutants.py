@@ -215,7 +215,7 @@ def _decimal(value: Any) -> Decimal:
 
 def corrupt_field(record: Record, key: str, kind: Kind, rng: random.Random) -> None:
     """Replace a field, where it is present, by something that has nothing to do with it."""
-    value = record.get(key)
+    value: Any = record.get(key)
     if absent(value):
         return
     if isinstance(kind, Nested):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -98,7 +98,8 @@ def add(parser: pytest.Parser) -> None:
                 flag, dest=ini, action="append" if option.repeatable else "store", default=None,
                 type=option.parse, help=option.help, metavar=option.metavar,
             )  # fmt: skip
-            parser.addini(ini, option.help, type="linelist" if option.repeatable else "string", default=None)
+            kind: Literal["linelist", "string"] = "linelist" if option.repeatable else "string"
+            parser.addini(ini, option.help, type=kind, default=None)
 
 
 def given(config: pytest.Config, option: Option) -> Any:

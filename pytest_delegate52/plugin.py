@@ -10,9 +10,9 @@ import pytest
 from pytest_delegate52 import options
 
 if TYPE_CHECKING:
-    pass
+    from pytest_delegate52.session import Delegation
 
-RUN = pytest.StashKey["Delegation"]()
+RUN: pytest.StashKey[Delegation] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -302,18 +302,13 @@ class Tree(Records):
 
 @dataclass(frozen=True, kw_only=True)
 class Nested(Kind):
-    """Records inside a record, such as the postings of a transaction."""
+    """Records inside a record, such as the postings of a transaction; compared as a collection is."""
 
     records: Records = field(default_factory=lambda: Records(fields={}))
 
     def canonical(self, value: Any) -> Hashable:
         parts = [self.records.canonical(part) for part in value]
         return tuple(parts) if self.records.ordered else frozenset(Counter(parts).items())
-
-    def similarity(self, reference: Any, candidate: Any) -> float:
-        from pytest_delegate52.scoring import compare
-
-        return compare(self.records, reference, candidate).nested_similarity()
 
     def show(self, value: Any) -> str:
         return f"{len(value)} {self.records.name}{'s' if len(value) != 1 else ''}"

@@ -71,14 +71,11 @@ def score(schema: Schema, reference: Document, candidate: Document) -> Score:
     value = read * readable
 
     # What each collection would give back if nothing of it were lost, shared out among its differences.
-    shares = [
-        (
-            max(_formula(schema, {**spaces, name: _perfect(spaces[name])}) - read, 1e-9) * readable,
-            comparison.differences,
-        )
-        for name, comparison in compared.items()
-        if comparison.differences
-    ]
+    shares = []
+    for name, comparison in compared.items():
+        if comparison.differences:
+            back = _formula(schema, {**spaces, name: _perfect(spaces[name])}) - read
+            shares.append((max(back, 1e-9) * readable, comparison.differences))
     if problems.differences:
         shares.append((max(read * (1 - readable), 1e-9), problems.differences))
     value = min(max(value, 0.0), BELOW_ONE) if shares else 1.0
@@ -201,8 +198,8 @@ def _unmatched(kind: str, records: Records, side: Sequence[Record], indices: Seq
     found = []
     for index in indices[:NAMED]:
         shown = _summary(records, side[index])
-        both = (shown, None) if kind == "missing" else (None, shown)
-        found.append(Difference(kind, records.title(side[index]), *both, 1.0))
+        lost, new = (shown, None) if kind == "missing" else (None, shown)
+        found.append(Difference(kind, records.title(side[index]), lost, new, 1.0))
     if left := len(indices) - len(found):
         found.append(Difference(kind, f"{left:,} more {records.name}s", None, None, float(left)))
     return found
@@ -219,7 +216,12 @@ def _fields(
     for (name, kind), mine, yours in zip(records.fields.items(), ours, theirs, strict=True):
         if mine == yours:
             continue
-        similarity = 0.0 if mine is None or yours is None else kind.similarity(reference[name], candidate[name])
+        if mine is None or yours is None:
+            similarity = 0.0
+        elif isinstance(kind, Nested):
+            similarity = compare(kind.records, reference[name], candidate[name]).nested_similarity()
+        else:
+            similarity = kind.similarity(reference[name], candidate[name])
         if similarity < 1:
             parts[name] = 1 - kind.weight * (1 - similarity)
     return parts
@@ -232,7 +234,7 @@ def _changes(records: Records, reference: Record, candidate: Record, parts: dict
         kind, ours, theirs = records.fields[name], reference.get(name), candidate.get(name)
         weight = 1 - parts[name]
         if isinstance(kind, Nested) and not absent(ours) and not absent(theirs):
-            inner = compare(kind.records, ours, theirs).differences
+            inner = compare(kind.records, ours or [], theirs or []).differences
             total = sum(difference.loss for difference in inner) or 1.0
             found += [
                 each._replace(path=f"{title}, {kind.records.name} {each.path}", loss=each.loss / total * weight)
@@ -240,7 +242,8 @@ def _changes(records: Records, reference: Record, candidate: Record, parts: dict
             ]
         else:
             shown = [None if absent(value) else _short(kind.show(value)) for value in (ours, theirs)]
-            found.append(Difference("changed", f"{title}, {name}", *_telling(ours, theirs, *shown), weight))
+            before, after = _telling(ours, theirs, *shown)
+            found.append(Difference("changed", f"{title}, {name}", before, after, weight))
     return found
 
 

@@ -25,7 +25,7 @@ from pytest_delegate52.runner import Runner
 from pytest_delegate52.settings import Settings
 
 _KEY = re.compile(r"[a-z0-9_]+/[a-z0-9-]+")
-SMALL = {"round_trips": 2, "distractors": False, "seed_tokens": 350, "max_output_tokens": 1_200}
+SMALL: dict[str, Any] = {"round_trips": 2, "distractors": False, "seed_tokens": 350, "max_output_tokens": 1_200}
 
 
 class Delegation:
@@ -280,12 +280,12 @@ class Delegation:
             except queue.Empty:
                 progress.tick(len(waiting))
                 continue
-            item = waiting.pop(trip, None)
-            if item is not None:
+            if trip in waiting:  # else it was run only to reach a selected one
                 progress.clear()
                 if runner.broken is not None:
-                    raise runner.broken
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+                    raise session.Interrupted(f"the record can't be written: {runner.broken}")
+                waited = waiting.pop(trip)
+                waited.config.hook.pytest_runtest_protocol(item=waited, nextitem=None)
                 _stop_if_told(session)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -48,7 +48,7 @@ def _lists(node: Any) -> Tree:
 
 
 def _value(leaf: Record) -> Tree:
-    plain = {"null": None, "true": True, "false": False, "object": {}, "array": []}
+    plain: dict[str, Tree] = {"null": None, "true": True, "false": False, "object": {}, "array": []}
     kind = leaf["type"]
     return plain[kind] if kind in plain else leaf.get("number", leaf.get("text", ""))
 

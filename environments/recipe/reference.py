@@ -48,7 +48,8 @@ def _ingredient(part: str, amount: str, name: str, note: str) -> Record:
 
 def stations(files: Files, targets: list[str]) -> Files:
     document = _read(files)
-    found, made = document.collections, {}
+    found = document.collections
+    made: Files = {}
     for number, step in enumerate(found["steps"], 1):
         name = f"station-{_decided('stations', step['text'])}.txt"
         made[name] = made.get(name, "") + f"[{number} | {step['part']}] {step['text']}\n"
@@ -111,7 +112,7 @@ def shopping(files: Files, targets: list[str]) -> Files:
 
 def from_shopping(files: Files, targets: list[str]) -> Files:
     rest = _object(families.named(files, "method.json"))
-    parts = rest.get("parts") if isinstance(rest.get("parts"), dict) else {}
+    parts: dict[str, Any] = rest["parts"] if isinstance(rest.get("parts"), dict) else {}
     listed = []
     for number, line in re.findall(r"(?m)^- \[(\d{1,6})\] ?(.*)$", families.named(files, "shopping.md")):
         amount, name, note = _fields(f" {line}", " |", 3)

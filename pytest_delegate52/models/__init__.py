@@ -56,9 +56,14 @@ class Completion:
 class Model(Protocol):
     """`window` is the context window in tokens (None: unknown). `small` models run cut seeds unless told otherwise."""
 
-    name: str
-    window: int | None
-    small: bool
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def window(self) -> int | None: ...
+
+    @property
+    def small(self) -> bool: ...
 
     def check(self) -> None:
         """Raise `UnusableModel` where a first call could not work: an unknown name, a missing key or package."""

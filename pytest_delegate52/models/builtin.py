@@ -118,9 +118,10 @@ def inject(
                 kind = "changed"
             if kind == "truncated" and index < len(records) * 0.8:
                 kind = "lost"
-            truth.append({"kind": kind, "collection": name, "record": schema.title(record)})
+            fault: dict[str, Any] = {"kind": kind, "collection": name, "record": schema.title(record)}
+            truth.append(fault)
             if kind == "truncated":
-                truth[-1]["records"] = len(records) - index
+                fault["records"] = len(records) - index
                 break
             if kind == "changed":
                 kept.append(_changed(schema, record, inner))

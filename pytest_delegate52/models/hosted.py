@@ -87,7 +87,7 @@ class Hosted:
         )
         started = time.monotonic()
         try:
-            answer = await retrying(self._ask, request.prompt)
+            answer: Any = await retrying(self._ask, request.prompt)
         except litellm.ContextWindowExceededError as error:
             return Completion(
                 "", finish="window", seconds=time.monotonic() - started, cost=0.0, truth=[{"said": str(error)[:300]}]
@@ -133,8 +133,8 @@ class Hosted:
         try:
             cost = _litellm().completion_cost(completion_response=answer, model=self.name)
         except Exception:  # raised for models without a price: unknown is said, not guessed
-            return None
-        return float(cost) if cost else None
+            cost = None
+        return float(cost) if isinstance(cost, float) and cost > 0 else None
 
 
 def _wait(state: Any) -> float:

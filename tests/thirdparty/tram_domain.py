@@ -6,6 +6,7 @@ A third party's domain, as another package would bring it. It follows no standar
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from pytest_delegate52.schema import Document, Exact, Files, Number, Records, Schema, Text, squeeze, weighted
 
@@ -13,7 +14,7 @@ CATEGORY = "everyday"
 MEANING = ("file-name",)  # files are read in the order of their names, and order is meaning
 DERIVED = (r"^(?:00|99)\.",)
 
-FIELDS = {"time": Number(scale=30, group="timing"), "name": Text(), "note": Text(), "zone": Exact()}
+FIELDS = {"time": Number(scale=Decimal(30), group="timing"), "name": Text(), "note": Text(), "zone": Exact()}
 SCHEMA = Schema(
     stops=Records(fields=FIELDS, identity=("name",), ordered=True, name="stop"),
     combine=lambda c: weighted(
