@@ -8,8 +8,9 @@ Progress uses measures that know no format. A *marker* is a word that occurs onc
 tell where content went, whatever it looks like there.
 
 - `words`: the multiset of words. p = 1 - d(answer, expected) / d(input, expected), d = 1 - Dice.
-- `places`: which markers lie together in one file, by the adjusted Rand index against the expected result: 0 for what a
-  blind cut would reach by chance, 1 for the same classes. Abstains where the expected result is one file.
+- `places`: which markers lie together in one file, by the adjusted Rand index against the expected result. 0 is what a
+  blind cut of the input into runs of the same lengths reaches, 1 the same classes. Abstains where the expected result
+  is one file.
 - `order`: the order of markers, d = 1 - longest common order / markers. Abstains where the result is several files.
 
 A measure abstains where d(input, expected) < ABSTAIN. Where none is left, the verdict is `undetermined`.
@@ -87,8 +88,10 @@ def measures(given: Files, answer: Files, expected: Files) -> dict[str, float]:
         return found
     files_wanted = Counter(wanted[marker][0] for marker in common)
     if sum(1 for count in files_wanted.values() if count >= 0.05 * len(common)) > 1:
-        start = 1 - _rand([before[marker][0] for marker in common], [wanted[marker][0] for marker in common])
-        reached = _rand([placed[marker][0] for marker in common], [wanted[marker][0] for marker in common])
+        classes = [wanted[marker][0] for marker in common]
+        reached = _rand([placed[marker][0] for marker in common], classes)
+        blind = _rand(_blind_cut(common, before, placed), classes)
+        start = 1 - max(blind, _rand([before[marker][0] for marker in common], classes))
         if start >= ABSTAIN:
             found["places"] = 1 - (1 - reached) / start
     elif len(expected) == 1 or max(files_wanted.values()) >= 0.95 * len(common):
@@ -178,6 +181,23 @@ def _places(files: Files, markers: set[str]) -> dict[str, tuple[int, int]]:
                     twice.add(word)
                 places[word] = (number, at)
     return {word: place for word, place in places.items() if word not in twice}
+
+
+def _blind_cut(
+    markers: Sequence[str], before: dict[str, tuple[int, int]], placed: dict[str, tuple[int, int]]
+) -> list[int]:
+    """Where the markers would lie if the input were cut into runs as long as the answer's files."""
+    spans: dict[int, list[int]] = {}
+    for marker in markers:
+        spans.setdefault(placed[marker][0], []).append(before[marker][1])
+    runs = [
+        number for number, spots in sorted(spans.items(), key=lambda pair: sum(pair[1]) / len(pair[1])) for _ in spots
+    ]
+    order = sorted(range(len(markers)), key=lambda index: before[markers[index]][1])
+    cut = [0] * len(markers)
+    for index, number in zip(order, runs, strict=True):
+        cut[index] = number
+    return cut
 
 
 def _rand(one: Sequence[int], other: Sequence[int]) -> float:

@@ -131,10 +131,10 @@ class Hosted:
 
     def _cost(self, answer: Any) -> float | None:
         try:
-            cost = _litellm().completion_cost(completion_response=answer, model=self.name)
+            cost: Any = _litellm().completion_cost(completion_response=answer, model=self.name)
         except Exception:  # raised for models without a price: unknown is said, not guessed
-            cost = None
-        return float(cost) if isinstance(cost, float) and cost > 0 else None
+            return None
+        return float(cost) if cost else None
 
 
 def _wait(state: Any) -> float:
