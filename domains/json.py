@@ -45,7 +45,7 @@ from pytest_delegate52.unreadable import sound
 DEEPEST = 200  # levels of nesting; deeper ones are a problem
 MOST_LINES = 10_000  # documents in a file of JSON lines
 EXPANDED = 20_000  # leaves that the aliases of one file may expand to
-_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*|\.\d)(?:\.\d*)?\d*(?:[eE][-+]?\d{1,6})?")
+_NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,6})?")
 _NULLS, _BOOLEANS = {"", "~", "null", "Null", "NULL"}, {"true", "True", "TRUE", "false", "False", "FALSE"}
 
 Node = Any  # a dict, a list, or a leaf as a Record without its path
@@ -185,7 +185,7 @@ def _yaml(text: str, comments: list[str], problems: list[str]) -> list[Node]:
     return kept
 
 
-_JSON_ASIDES = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|//([^\n]*)|/\*(.*?)\*/|\t', re.DOTALL)
+_JSON_ASIDES = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|(?<!\S)#[^\n]*|//([^\n]*)|/\*(.*?)\*/|\t', re.DOTALL)
 
 
 def _as_yaml(match: re.Match[str]) -> str:

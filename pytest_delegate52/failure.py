@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,11 @@ def text(trip: RoundTrip, relay: Relay, nodeid: str, run: Path) -> str:
         f"(critical failures so far: {critical})"
     ]
     if trip.failure:
-        lines.append(f"no usable answer: {trip.failure}")
-    lines += [f"the edit was not tried: {reason}" for reason in trip.untried]
-    lines += [f"note: {note}" for note in trip.notes[:SHOWN]]
+        lines += _wrapped(f"no usable answer: {trip.failure}")
+    for reason in trip.untried:
+        lines += _wrapped(f"the edit was not tried: {reason}")
+    for note in trip.notes[:SHOWN]:
+        lines += _wrapped(f"note: {note}")
     lines += differences(trip.differences[:SHOWN])
     left = len(trip.differences) - SHOWN
     if left > 0:
@@ -40,7 +43,7 @@ def text(trip: RoundTrip, relay: Relay, nodeid: str, run: Path) -> str:
         lines.append(f"delegate52 show {where} '{nodeid}'")
     earlier = [f"{each.edit} {each.lost:.3f}" for each in before[:-1] if each.lost]
     if earlier:
-        lines.append("earlier losses: " + ", ".join(earlier))
+        lines += _wrapped("earlier losses: " + ", ".join(earlier))
     return "\n".join(f"  {line}" for line in lines)
 
 
@@ -60,6 +63,11 @@ def differences(found: Sequence[Mapping[str, Any]], width: int = WIDTH) -> list[
         shown = f"{path}  {values}" if values and values != path else path
         lines.append(f"{each['kind']:<8} {_cut(shown, room):<{room}}  {loss}")
     return lines
+
+
+def _wrapped(line: str) -> list[str]:
+    printable = "".join(character if character.isprintable() else " " for character in line)
+    return textwrap.wrap(printable, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _cut(value: str | None, limit: int) -> str:

@@ -163,9 +163,11 @@ class Relay:
             seconds += completion.seconds
             notes += [f"{direction}: {note}" for note in edited.notes]
             if edited.failure:
-                self._note(context, event, edited, score=0.0, lost=fresh.before)
                 if direction == "forward":
+                    self._note(context, event, edited)
                     self._note_ended(context, k + 1, edit, lost=fresh.before)
+                else:
+                    self._note(context, event, edited, score=0.0, lost=fresh.before)
                 failure = f"round trip {fresh.number}, {direction}: {edited.failure}"
                 return replace(fresh, value=0.0, failure=failure, notes=notes, seconds=seconds)
             if direction == "forward":

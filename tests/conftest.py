@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 THIRD_PARTY = Path(__file__).parent / "thirdparty"
-sys.path.insert(0, str(THIRD_PARTY))
 
 
 @pytest.fixture
