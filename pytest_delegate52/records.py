@@ -56,6 +56,16 @@ class RunFolder:
         text = json.dumps({"version": VERSION, **header}, indent=1, ensure_ascii=False)
         _write_whole(self.path / "run.json", text + "\n")
 
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended or was interrupted, in whichever process."""
+        return (self.path / "over").exists()
+
+    def end(self) -> None:
+        """Tell every process that no more calls are wanted."""
+        if self.path.is_dir():
+            (self.path / "over").touch()
+
     def header(self) -> dict[str, Any]:
         data = json.loads((self.path / "run.json").read_text("utf-8"))
         if data.get("version") != VERSION:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import threading
 from collections.abc import Iterable, Mapping
@@ -44,6 +45,7 @@ class Runner:
     def start(self, relays: Iterable[str]) -> None:
         """Start these relays now; any other is started when its first result is asked for."""
         self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._watch(), self._loop)
         for relay in relays:
             self._begin(relay)
 
@@ -64,6 +66,13 @@ class Runner:
             self._loop.call_soon_threadsafe(self._cancel)
             self._thread.join(timeout=10)
         self._workers.shutdown(wait=False, cancel_futures=True)
+
+    async def _watch(self) -> None:
+        """Stop when the run is over elsewhere: the controller has left the word, or has died."""
+        parent = os.getppid()
+        while os.getppid() == parent and not self._context.run.over:
+            await asyncio.sleep(0.25)
+        self._cancel()
 
     def _begin(self, relay: str) -> None:
         if relay in self.relays and relay not in self._begun:

@@ -283,7 +283,9 @@ class Delegation:
             if trip in waiting:  # else it was run only to reach a selected one
                 progress.clear()
                 if runner.broken is not None:
-                    raise session.Interrupted(f"the record can't be written: {runner.broken}")
+                    pytest.exit(
+                        f"the record can't be written: {runner.broken}", returncode=pytest.ExitCode.INTERNAL_ERROR
+                    )
                 waited = waiting.pop(trip)
                 waited.config.hook.pytest_runtest_protocol(item=waited, nextitem=None)
                 _stop_if_told(session)
@@ -295,7 +297,14 @@ class Delegation:
             self.failed += report.when == "call"
             self.errors += report.when != "call"
 
+    def pytest_keyboard_interrupt(self) -> None:
+        if self.settings.output:
+            self.run.end()
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.worker is None and not self._dry and self.settings.output:
+            self.run.end()
         if self.runner is not None:
             self.runner.stop()
         self.run.close()

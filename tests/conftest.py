@@ -8,6 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from chat_server import files_in
+
+from pytest_delegate52 import environment
+from pytest_delegate52.files import fenced
 
 THIRD_PARTY = Path(__file__).parent / "thirdparty"
 
@@ -34,3 +38,24 @@ def delegate(
         return pytester.runpytest_subprocess(*roots, "-p", "no:cacheprovider", *arguments, timeout=120)
 
     return run
+
+
+@pytest.fixture
+def perfect(environments: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int, str], str]:
+    """A script that answers every prompt as the reference functions would."""
+    monkeypatch.syspath_prepend(str(environments.parent))
+    found = environment.load(environments / "tram" / "night-line")
+
+    def script(number: int, prompt: str) -> str:
+        files = {name: text for name, text in files_in(prompt).items() if name not in found.distractors}
+        for edit in found.edits:
+            functions = found.reference(edit)
+            assert functions is not None
+            ways = ((edit.forward, edit.forward_targets), (edit.backward, edit.backward_targets))
+            for (instruction, targets), function in zip(ways, functions, strict=True):
+                if instruction in prompt:
+                    made = function(files, list(targets))
+                    return "Here you are.\n\n" + "\n".join(fenced(name, text) for name, text in made.items())
+        raise AssertionError("an unknown instruction")
+
+    return script
