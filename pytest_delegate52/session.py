@@ -301,7 +301,6 @@ class Delegation:
         if self.settings.output:
             self.run.end()
 
-    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.worker is None and not self._dry and self.settings.output:
             self.run.end()

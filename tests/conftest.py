@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 from collections.abc import Callable
@@ -13,13 +14,17 @@ from chat_server import files_in
 from pytest_delegate52 import environment
 from pytest_delegate52.files import fenced
 
+# litellm brings this back-port, which takes the place of the standard finder of distributions. pytester puts
+# sys.meta_path back after each test and would leave none, unless the back-port was there before the first one.
+importlib.import_module("importlib_metadata")
+
 THIRD_PARTY = Path(__file__).parent / "thirdparty"
 
 
 @pytest.fixture
-def environments(pytester: pytest.Pytester) -> Path:
+def environments(tmp_path: Path) -> Path:
     """A folder with one small environment of a third party's domain: `tram/night-line`, five edits, ten stops."""
-    return Path(shutil.copytree(THIRD_PARTY / "environments", pytester.path / "environments"))
+    return Path(shutil.copytree(THIRD_PARTY / "environments", tmp_path / "environments"))
 
 
 @pytest.fixture
@@ -33,7 +38,10 @@ def delegate(
     for name in ("PYTEST_ADDOPTS", "CI"):
         monkeypatch.delenv(name, raising=False)
 
+    shutil.copytree(environments, pytester.path / "environments", dirs_exist_ok=True)
+
     def run(*arguments: str, bundled: bool = False) -> pytest.RunResult:
+        shutil.copytree(environments, pytester.path / "environments", dirs_exist_ok=True)  # as the test left it
         roots = [] if bundled else ["environments"]
         return pytester.runpytest_subprocess(*roots, "-p", "no:cacheprovider", *arguments, timeout=120)
 
@@ -41,9 +49,8 @@ def delegate(
 
 
 @pytest.fixture
-def perfect(environments: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int, str], str]:
+def perfect(environments: Path) -> Callable[[int, str], str]:
     """A script that answers every prompt as the reference functions would."""
-    monkeypatch.syspath_prepend(str(environments.parent))
     found = environment.load(environments / "tram" / "night-line")
 
     def script(number: int, prompt: str) -> str:

@@ -27,7 +27,7 @@ def started(pytester: pytest.Pytester, *arguments: str, **env: str) -> subproces
     )  # fmt: skip
 
 
-@pytest.mark.usefixtures("environments")
+@pytest.mark.usefixtures("delegate")
 @pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "two workers"])
 def test_ctrl_c_keeps_the_record_and_prints_the_summary(
     pytester: pytest.Pytester, perfect: Callable[[int, str], str], workers: list[str]

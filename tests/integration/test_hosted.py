@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 from chat_server import ChatServer, Reply, files_in
 
+from pytest_delegate52 import environment, models, prompts
+from pytest_delegate52.harness import Direct
+from pytest_delegate52.models import hosted as hosted_models
 from pytest_delegate52.records import Record, RunFolder
+from pytest_delegate52.relay import Context, Relay, RoundTrip, sequence
+from pytest_delegate52.settings import Settings
 
 Delegate = Callable[..., pytest.RunResult]
 MODEL = "--delegate52-model=openai/scripted"
@@ -51,6 +60,38 @@ def test_each_prompt_stands_alone_and_carries_the_folder(hosted: Callable, perfe
     assert set(files_in(server.prompts[2])) == {"line.txt"}
 
 
+Relayed = tuple[list[RoundTrip], ChatServer, Record]
+
+
+@pytest.fixture
+def relayed(environments: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Relayed]:
+    """Two round trips in this process, so that litellm is imported once for all of these tests."""
+
+    def run(script: Callable[[int, str], Reply | str], **changed: Any) -> Relayed:
+        found = environment.load(environments / "tram" / "night-line")
+        settings = Settings(models=("openai/scripted",), round_trips=2, **changed)
+        folder = RunFolder(tmp_path / "run")
+        folder.create({})
+        with ChatServer(script) as server:
+            monkeypatch.setenv("OPENAI_API_KEY", "none")
+            monkeypatch.setenv("OPENAI_API_BASE", server.address)
+            monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+            harness = Direct(prompts.template("plain"))
+            model = models.create("openai/scripted", settings)
+            relay = Relay(found, model, harness, settings, sequence(found, settings, 1))
+
+            async def both() -> list[RoundTrip]:
+                with ThreadPoolExecutor(2) as workers:
+                    context = Context(folder, Record.read(folder), workers, asyncio.Semaphore(1))
+                    return [await relay.advance(context) for _ in range(2)]
+
+            trips = asyncio.run(both())
+        folder.close()
+        return trips, server, Record.read(folder)
+
+    return run
+
+
 @pytest.mark.parametrize(
     "trouble",
     [
@@ -61,9 +102,9 @@ def test_each_prompt_stands_alone_and_carries_the_folder(hosted: Callable, perfe
     ],
     ids=["429", "500", "503", "dropped"],
 )
-def test_passing_trouble_is_retried(hosted: Callable, perfect: Callable[[int, str], str], trouble: Reply) -> None:
-    done, server, record = hosted(lambda number, prompt: trouble if number == 2 else perfect(number, prompt))
-    done.assert_outcomes(passed=2)
+def test_passing_trouble_is_retried(relayed: Callable, perfect: Callable[[int, str], str], trouble: Reply) -> None:
+    trips, server, record = relayed(lambda number, prompt: trouble if number == 2 else perfect(number, prompt))
+    assert [trip.value for trip in trips] == [1.0, 1.0]
     assert server.calls == 5
     assert len(record.answers) == 4
 
@@ -81,20 +122,28 @@ def test_passing_trouble_is_retried(hosted: Callable, perfect: Callable[[int, st
     ids=["401", "400", "html", "empty body", "empty object", "no choices"],
 )
 def test_broken_infrastructure_is_an_error_not_a_score(
-    hosted: Callable, perfect: Callable[[int, str], str], trouble: Reply, said: str
+    relayed: Callable, perfect: Callable[[int, str], str], monkeypatch: pytest.MonkeyPatch, trouble: Reply, said: str
 ) -> None:
-    done, _, record = hosted(lambda number, prompt: trouble if number >= 2 else perfect(number, prompt))
-    done.assert_outcomes(errors=2)
-    assert said in done.stdout.str()
+    monkeypatch.setattr(hosted_models, "ATTEMPTS", 2)
+    trips, _, record = relayed(lambda number, prompt: trouble if number >= 2 else perfect(number, prompt))
+    assert all(trip.error and said in trip.error for trip in trips)
     assert not record.results.get(("tram/night-line::openai/scripted", 2))
     assert len(record.answers) == 1
+    assert len(record.errors) == 1
+
+
+def test_an_error_is_reported_as_one(hosted: Callable, perfect: Callable[[int, str], str]) -> None:
+    done, _, _ = hosted(lambda number, prompt: Reply(status=401) if number >= 2 else perfect(number, prompt))
+    done.assert_outcomes(errors=2)
+    assert "AuthenticationError" in done.stdout.str()
     done.stdout.fnmatch_lines(["*1 relays with infrastructure errors are left out*"])
 
 
-def test_a_model_that_hangs_is_timed_out(hosted: Callable) -> None:
-    done, _, _ = hosted(lambda number, prompt: Reply("late", delay=30), "--delegate52-timeout=1", "-x")
-    done.assert_outcomes(errors=1)
-    assert "Timeout" in done.stdout.str()
+def test_a_model_that_hangs_is_timed_out(relayed: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosted_models, "ATTEMPTS", 2)
+    trips, server, _ = relayed(lambda number, prompt: Reply("late", delay=20), timeout=1.0)
+    assert "Timeout" in str(trips[0].error)
+    assert server.calls == 2
 
 
 @pytest.mark.parametrize(
@@ -111,12 +160,11 @@ def test_a_model_that_hangs_is_timed_out(hosted: Callable) -> None:
     ],
     ids=["empty", "prose", "filtered", "refused", "cut", "climbing", "control characters", "20 MB"],
 )
-def test_what_a_model_does_wrong_is_a_score_with_a_reason(hosted: Callable, reply: Reply, said: str) -> None:
-    done, _, record = hosted(lambda number, prompt: reply)
-    assert done.parseoutcomes()["failed"] >= 1  # a second round trip may have nothing left to lose
-    assert said in done.stdout.str()
+def test_what_a_model_does_wrong_is_a_score_with_a_reason(relayed: Callable, reply: Reply, said: str) -> None:
+    trips, _, record = relayed(lambda number, prompt: reply)
+    assert trips[0].failed(0.98)
+    assert said in f"{trips[0].failure} {trips[0].notes}"
     assert record.results["tram/night-line::openai/scripted", 4]["score"] < 0.1
-    assert record.results["tram/night-line::openai/scripted", 4]["outcome"] in ("ended", "done", "failed")
 
 
 def test_what_is_lost_stays_lost(hosted: Callable, perfect: Callable[[int, str], str]) -> None:
