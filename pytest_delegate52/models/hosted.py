@@ -142,7 +142,7 @@ def _wait(state: Any) -> float:
     error = state.outcome.exception()
     headers = getattr(getattr(error, "response", None), "headers", None) or getattr(error, "headers", None) or {}
     try:
-        return min(float(headers.get("retry-after")), LONGEST_WAIT)
+        return min(float(headers.get("retry-after") or ""), LONGEST_WAIT)
     except (TypeError, ValueError):
         import random
 
